@@ -1,0 +1,273 @@
+"""What attention models are built from: multi-head attention, feed-forward, positions, encoder and decoder stacks.
+
+Letters for axes are those of `contracts`. Every part takes a tape (records tensors when given) and switches (leave
+parts out). Keys and values are projected separately from queries, so that a decoder can keep them: `KeyValues`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from mirada.attention import fused, scaled_dot_product
+from mirada.contracts import ALL_ON, Part, Switches, Tape
+
+FUSED_FROM = 64
+"""On a CPU the fused kernel wins from about this many keys on; for shorter sentences the plain formula is faster."""
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu}
+
+
+@dataclass(frozen=True)
+class KeyValues:
+    """The keys and values of one attention: of a source sentence, or of the tokens so far."""
+
+    k: Tensor  # [R, H, S, K]
+    v: Tensor  # [R, H, S, K]
+
+    @property
+    def length(self) -> int:
+        return self.k.shape[2]
+
+    def append(self, new: KeyValues) -> KeyValues:
+        return KeyValues(torch.cat([self.k, new.k], 2), torch.cat([self.v, new.v], 2))
+
+    def select(self, rows: Tensor) -> KeyValues:
+        return KeyValues(self.k.index_select(0, rows), self.v.index_select(0, rows))
+
+
+class Dropout(nn.Module):
+    """Sets a share p of the values to zero and scales the others by 1/(1−p), while training.
+
+    On a CPU one random byte a value decides (p in steps of 1/256): several times faster than PyTorch's Bernoulli
+    draws, and the scaling uses the exact share, so that the expectation is kept.
+    """
+
+    def __init__(self, p: float):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.training or self.p == 0:
+            return x
+        if x.device.type != "cpu":
+            return F.dropout(x, self.p)
+        dropped = round(self.p * 256)
+        words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64).random_()
+        keep = words.view(torch.uint8)[: x.numel()].view(x.shape) >= dropped
+        return x * keep.to(x.dtype).mul_(256 / (256 - dropped))
+
+
+class MultiHead(Part):
+    """MultiHead(Q, K, V) = Concat(head_1, …, head_h) W^O,  head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V)   (§3.2.2)"""
+
+    def __init__(self, width: int, heads: int, bias: bool = True):
+        super().__init__()
+        self.heads = heads
+        self.query = nn.Linear(width, width, bias=bias)
+        self.key = nn.Linear(width, width, bias=bias)
+        self.value = nn.Linear(width, width, bias=bias)
+        self.output = nn.Linear(width, width, bias=bias)
+
+    def _split(self, x: Tensor) -> Tensor:
+        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # [B, T, D] -> [B, T, H, K] -> [B, H, T, K]
+
+    def remember(self, x: Tensor) -> KeyValues:
+        """The keys and values of x [B, S, D], to attend to now or later."""
+        return KeyValues(self._split(self.key(x)), self._split(self.value(x)))
+
+    def forward(
+        self,
+        x: Tensor,  # [B, T, D]
+        memory: KeyValues,
+        mask: Tensor | None = None,  # broadcasts to [B, H, T, S]
+        tape: Tape | None = None,
+        switches: Switches = ALL_ON,
+    ) -> Tensor:
+        q = self._split(self.query(x))  # [B, H, T, K]
+        if tape is None and (memory.length >= FUSED_FROM or x.device.type != "cpu"):
+            heads = fused(q, memory.k, memory.v, mask, switches.scale)
+        else:
+            heads, weights = scaled_dot_product(q, memory.k, memory.v, mask, switches.scale)
+            if tape is not None:
+                for name, tensor in (("q", q), ("k", memory.k), ("v", memory.v), ("weights", weights), ("heads", heads)):
+                    tape.record(self, name, tensor)
+        if silenced := switches.silenced(self.path):
+            heads = heads.index_fill(1, torch.tensor(silenced, device=heads.device), 0.0)
+        return self.output(heads.transpose(1, 2).flatten(2))  # [B, H, T, K] -> [B, T, D]
+
+
+class FeedForward(Part):
+    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2        (§3.3)"""
+
+    def __init__(self, width: int, inner: int, activation: str = "relu"):
+        super().__init__()
+        self.inner = nn.Linear(width, inner)
+        self.outer = nn.Linear(inner, width)
+        self.activation = ACTIVATIONS[activation]
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.outer(self.activation(self.inner(x)))
+
+
+class Residual(Part):
+    """A sublayer with its residual connection and normalisation: post-norm LN(x + f(x)), pre-norm x + f(LN(x))."""
+
+    def __init__(self, width: int, dropout: float, norm: Literal["pre", "post"]):
+        super().__init__()
+        self.norm = nn.LayerNorm(width)
+        self.dropout = Dropout(dropout)
+        self.before = norm == "pre"
+
+    def forward(
+        self, x: Tensor, sublayer: Callable[[Tensor], Tensor], tape: Tape | None = None, switches: Switches = ALL_ON
+    ) -> Tensor:
+        added = self.dropout(sublayer(self.norm(x) if self.before else x))
+        x = added if self.path in switches.residual_off else x + added
+        x = x if self.before else self.norm(x)
+        if tape is not None:
+            tape.record(self, "output", x)
+        return x
+
+
+class EncoderLayer(Part):
+    """Self-attention and feed-forward, each with its residual connection."""
+
+    def __init__(
+        self, width: int, heads: int, inner: int, dropout: float, norm: Literal["pre", "post"], activation: str = "relu"
+    ):
+        super().__init__()
+        self.self_ = MultiHead(width, heads)
+        self.add_self = Residual(width, dropout, norm)
+        self.feed_forward = FeedForward(width, inner, activation)
+        self.add_feed_forward = Residual(width, dropout, norm)
+
+    def forward(self, x: Tensor, mask: Tensor | None, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
+        def attend(y: Tensor) -> Tensor:
+            return self.self_(y, self.self_.remember(y), mask, tape, switches)
+
+        x = self.add_self(x, attend, tape, switches)
+        return self.add_feed_forward(x, self.feed_forward, tape, switches)
+
+
+class DecoderLayer(Part):
+    """Masked self-attention, attention over the encoder's output, and feed-forward."""
+
+    def __init__(
+        self, width: int, heads: int, inner: int, dropout: float, norm: Literal["pre", "post"], activation: str = "relu"
+    ):
+        super().__init__()
+        self.self_ = MultiHead(width, heads)
+        self.add_self = Residual(width, dropout, norm)
+        self.cross = MultiHead(width, heads)
+        self.add_cross = Residual(width, dropout, norm)
+        self.feed_forward = FeedForward(width, inner, activation)
+        self.add_feed_forward = Residual(width, dropout, norm)
+
+    def forward(
+        self,
+        x: Tensor,  # [R, T, D]
+        past: KeyValues | None,  # of the tokens before x
+        source: KeyValues,
+        future_mask: Tensor | None,
+        source_mask: Tensor | None,
+        tape: Tape | None = None,
+        switches: Switches = ALL_ON,
+    ) -> tuple[Tensor, KeyValues]:
+        """The layer's output, and the keys and values of all tokens so far."""
+        present: KeyValues
+
+        def attend_self(y: Tensor) -> Tensor:
+            nonlocal present
+            new = self.self_.remember(y)
+            present = past.append(new) if past else new
+            return self.self_(y, present, future_mask, tape, switches)
+
+        def attend_source(y: Tensor) -> Tensor:
+            return self.cross(y, source, source_mask, tape, switches)
+
+        x = self.add_self(x, attend_self, tape, switches)
+        x = self.add_cross(x, attend_source, tape, switches)
+        return self.add_feed_forward(x, self.feed_forward, tape, switches), present
+
+
+class Encoder(Part):
+    """N encoder layers; a pre-norm stack ends with a normalisation."""
+
+    def __init__(self, layers: Sequence[EncoderLayer], final_norm: nn.Module):
+        super().__init__()
+        self.layers = nn.ModuleList(layers)
+        self.final_norm = final_norm
+
+    def forward(self, x: Tensor, mask: Tensor | None, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
+        for layer in self.layers:
+            x = layer(x, mask, tape, switches)
+        return self.final_norm(x)
+
+
+class Decoder(Part):
+    """N decoder layers; a pre-norm stack ends with a normalisation."""
+
+    def __init__(self, layers: Sequence[DecoderLayer], final_norm: nn.Module):
+        super().__init__()
+        self.layers = nn.ModuleList(layers)
+        self.final_norm = final_norm
+
+    def remember(self, memory: Tensor) -> list[KeyValues]:
+        """Each layer's keys and values of the encoder's output [B, S, D], projected once a sentence."""
+        return [layer.cross.remember(memory) for layer in self.layers]
+
+    def forward(
+        self,
+        x: Tensor,  # [R, T, D]
+        past: Sequence[KeyValues | None],
+        source: Sequence[KeyValues],
+        source_mask: Tensor | None,
+        tape: Tape | None = None,
+        switches: Switches = ALL_ON,
+    ) -> tuple[Tensor, list[KeyValues]]:
+        """The stack's output, and each layer's keys and values of all tokens so far."""
+        before = past[0].length if past[0] else 0
+        mask = future_mask(x.shape[1], before, x.device) if switches.future_mask and x.shape[1] > 1 else None
+        present = []
+        for layer, layer_past, layer_source in zip(self.layers, past, source, strict=True):
+            x, kept = layer(x, layer_past, layer_source, mask, source_mask, tape, switches)
+            present.append(kept)
+        return self.final_norm(x), present
+
+
+def future_mask(length: int, before: int, device: torch.device) -> Tensor:
+    """[T, before+T]: token t may attend to what came before it and to itself."""
+    return torch.ones(length, before + length, dtype=torch.bool, device=device).tril(before)
+
+
+def sinusoidal(length: int, width: int) -> Tensor:
+    """PE(t, 2i) = sin(t / 10000^(2i/d)),  PE(t, 2i+1) = cos(t / 10000^(2i/d))        (§3.5)"""
+    t = torch.arange(length, dtype=torch.float64).unsqueeze(1)  # [T, 1]
+    rates = torch.exp(torch.arange(0, width, 2, dtype=torch.float64) * (-math.log(10000.0) / width))  # [D/2]
+    table = torch.zeros(length, width, dtype=torch.float64)
+    table[:, 0::2] = torch.sin(t * rates)
+    table[:, 1::2] = torch.cos(t * rates[: width // 2])
+    return table.to(torch.get_default_dtype())  # [T, D]
+
+
+class Positions(Part):
+    """Adds where a token stands to what it is: the fixed waves of the paper, or vectors that are learned."""
+
+    table: Tensor  # [length, D]
+
+    def __init__(self, length: int, width: int, kind: Literal["sinusoidal", "learned"]):
+        super().__init__()
+        if kind == "sinusoidal":
+            self.register_buffer("table", sinusoidal(length, width), persistent=False)
+        else:
+            self.table = nn.Parameter(torch.randn(length, width) * 0.02)
+
+    def forward(self, x: Tensor, before: int = 0) -> Tensor:
+        return x + self.table[before : before + x.shape[1]]

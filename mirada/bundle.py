@@ -1,0 +1,164 @@
+"""What training leaves and everything else reads: a directory of plain files, no pickles, no code.
+
+    model.safetensors   the weights alone: equal weights, equal bytes
+    tokenizer.json      the subwords (`tokenizer.target.json` too, when the languages have one each)
+    config.yaml         the whole effective configuration
+    card.json           format version, task, languages, scores, data, software; sha256 of the files above
+    log.jsonl           what happened during training, a line an event
+    curves.png          the same, as a picture
+    run/                checkpoints and the tokenised corpus: what `--resume` needs; may be deleted
+
+A card is written last. A directory with a configuration and no card is a training that has not finished.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load as load_tensors
+from safetensors.torch import save as save_tensors
+from torch import Tensor, nn
+
+from mirada import config as configuration
+from mirada.data.tokenizer import Tokenizer
+from mirada.errors import BundleError
+from mirada.files import write_bytes, write_text
+
+FORMAT = 1
+SMALL_FILE = 64 * 2**20
+"""Bytes that a card, a configuration or a tokenizer has at most."""
+
+
+@dataclass
+class Bundle:
+    """An opened bundle: everything but the model, which `api` builds from it."""
+
+    path: Path
+    card: dict[str, Any]
+    config: configuration.Values
+    source_tokenizer: Tokenizer
+    target_tokenizer: Tokenizer
+    weights: dict[str, Tensor]
+
+
+def weights_of(model: nn.Module) -> dict[str, Tensor]:
+    """A model's weights by name, each tensor once (tied ones under their first name), in the order of the names."""
+    seen: set[int] = set()
+    weights = {}
+    for name, tensor in sorted(model.state_dict().items()):
+        if tensor.data_ptr() not in seen or tensor.numel() == 0:
+            seen.add(tensor.data_ptr())
+            weights[name] = tensor.detach().to("cpu").contiguous()
+    return weights
+
+
+def put_weights(model: nn.Module, weights: Mapping[str, Tensor], where: str) -> None:
+    """Fill a model with weights; names and shapes must be those of the model, exactly."""
+    wanted = {name: tuple(tensor.shape) for name, tensor in weights_of(model).items()}
+    given = {name: tuple(tensor.shape) for name, tensor in weights.items()}
+    if wanted != given:
+        names = sorted(name for name in wanted.keys() | given.keys() if wanted.get(name) != given.get(name))
+        raise BundleError(
+            f"{where}: the weights do not fit the configuration: {names[0]} should have shape "
+            f"{wanted.get(names[0], 'none')}, not {given.get(names[0], 'none')} ({len(names)} differ)"
+        )
+    model.load_state_dict(dict(weights), strict=False)
+
+
+def write(
+    path: Path,
+    model: nn.Module,
+    config: configuration.Values,
+    source_tokenizer: Tokenizer,
+    target_tokenizer: Tokenizer,
+    card: Mapping[str, Any],
+) -> None:
+    """Write a bundle's files, the card last."""
+    files = {
+        "model.safetensors": save_tensors(weights_of(model)),
+        "tokenizer.json": source_tokenizer.to_json().encode("utf-8"),
+        "config.yaml": configuration.dump(config).encode("utf-8"),
+    }
+    if target_tokenizer is not source_tokenizer:
+        files["tokenizer.target.json"] = target_tokenizer.to_json().encode("utf-8")
+    for name, content in files.items():
+        write_bytes(path / name, content)
+    whole = {
+        "format": FORMAT,
+        **card,
+        "software": software(),
+        "files": {name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
+    }
+    write_text(path / "card.json", json.dumps(whole, indent=2, ensure_ascii=False) + "\n")
+
+
+def read(path: Path) -> Bundle:
+    """Open a bundle; a damaged, incomplete or newer one is refused with the reason."""
+    card = read_card(path)
+    contents = {name: _read_file(path / name, digest) for name, digest in card["files"].items()}
+    missing = [name for name in ("model.safetensors", "tokenizer.json", "config.yaml") if name not in contents]
+    if missing:
+        raise BundleError(f"{path}: its card does not name {missing[0]}, so this is no whole bundle")
+    try:
+        weights = load_tensors(contents["model.safetensors"])
+    except SafetensorError as error:
+        raise BundleError(f"{path / 'model.safetensors'}: cannot be read ({error})") from None
+    source = Tokenizer.load(path / "tokenizer.json")
+    separate = "tokenizer.target.json" in contents
+    target = Tokenizer.load(path / "tokenizer.target.json") if separate else source
+    return Bundle(path, card, configuration.read(path / "config.yaml"), source, target, weights)
+
+
+def read_card(path: Path) -> dict[str, Any]:
+    """A bundle's card alone, checked for its format."""
+    if not path.is_dir():
+        what = "there is no such directory" if not path.exists() else "is a file, not a bundle directory"
+        raise BundleError(f"{path}: {what}; a bundle is what `mirada train --out` writes")
+    if not (path / "card.json").exists():
+        if (path / "config.yaml").exists():
+            raise BundleError(f"{path}: its training has not finished; go on with: mirada train --resume {path}")
+        raise BundleError(f"{path}: is not a bundle (it has no card.json)")
+    try:
+        card = json.loads(_read_file(path / "card.json", None))
+    except ValueError:
+        raise BundleError(f"{path / 'card.json'}: is damaged (not JSON)") from None
+    known = isinstance(card, dict) and isinstance(card.get("format"), int) and isinstance(card.get("files"), dict)
+    if not known or not all(_plain(name) and isinstance(digest, str) for name, digest in card["files"].items()):
+        raise BundleError(f"{path / 'card.json'}: is damaged (it does not name its format and files)")
+    if card["format"] > FORMAT:
+        raise BundleError(
+            f"{path}: has format {card['format']}, this Mirada reads up to {FORMAT}: install a newer one "
+            f"(it was written by {card.get('software', {}).get('mirada', 'an unknown version')})"
+        )
+    return card
+
+
+def _plain(name: str) -> bool:
+    return name == Path(name).name and name not in ("", ".", "..")
+
+
+def _read_file(path: Path, digest: str | None) -> bytes:
+    try:
+        if path.suffix != ".safetensors" and path.stat().st_size > SMALL_FILE:
+            raise BundleError(f"{path}: is larger than {SMALL_FILE // 2**20} MiB, which it never should be")
+        content = path.read_bytes()
+    except OSError as error:
+        raise BundleError(f"{path}: cannot be read ({error.strerror})") from None
+    if digest is not None and hashlib.sha256(content).hexdigest() != digest:
+        raise BundleError(f"{path}: has been altered or damaged since the bundle was written (its checksum differs)")
+    return content
+
+
+def software() -> dict[str, str]:
+    """The versions that a result depends on."""
+    from mirada import __version__
+
+    return {"mirada": __version__, "python": platform.python_version(), "torch": torch.__version__}

@@ -1,0 +1,153 @@
+"""What the parts hand each other: Batch, Loss, Step, Generator, Tape, Switches.
+
+Axes, named the same everywhere:
+    B batch   S source length   T target length   D width   H heads   K head width (d_k)
+    L layers  V vocabulary      R rows (batch × beam)
+
+Masks are bool and True means *may attend*, everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import NamedTuple, Protocol
+
+import torch
+from torch import Tensor, nn
+
+PAD, BOS, EOS = 0, 1, 2
+"""The ids of padding, start and end: the same in every vocabulary."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Sentences side by side, padded with PAD. It owns the masks and the shift between input and output.
+
+    `target` holds BOS … EOS when a model trains, and BOS plus a forced prefix (perhaps empty) when it generates.
+    """
+
+    source: Tensor  # [B, S] ids
+    target: Tensor  # [B, T+1] ids
+    rows: Tensor | None = None  # [B] which sentences of the corpus these are
+
+    @cached_property
+    def source_mask(self) -> Tensor:
+        return self.source != PAD  # [B, S]
+
+    @property
+    def target_input(self) -> Tensor:
+        """What the decoder sees: everything but the last token."""
+        return self.target[:, :-1]  # [B, T]
+
+    @property
+    def target_output(self) -> Tensor:
+        """What the decoder must say: everything but the first token."""
+        return self.target[:, 1:]  # [B, T]
+
+    @property
+    def size(self) -> int:
+        return self.source.shape[0]
+
+    @cached_property
+    def tokens(self) -> int:
+        """Real tokens on both sides: what speed is counted in."""
+        return int((self.source != PAD).sum() + (self.target_output != PAD).sum())
+
+    @property
+    def cells(self) -> int:
+        """Tokens with the padding: what the machine pays for."""
+        return self.source.numel() + self.target_output.numel()
+
+    def to(self, device: torch.device) -> Batch:
+        return replace(self, source=self.source.to(device), target=self.target.to(device))
+
+
+class Loss(NamedTuple):
+    """A sum and the number of things summed, so that averages over unequal batches come out right."""
+
+    total: Tensor  # [] with gradient
+    count: int
+
+    @property
+    def mean(self) -> float:
+        return self.total.item() / max(1, self.count)
+
+
+class State(Protocol):
+    """What a generator remembers between steps. It is passed on, never kept on a module, and used once."""
+
+    def select(self, rows: Tensor) -> State:
+        """The state of the given rows [R'], in that order; a row may be named several times or not at all."""
+        ...
+
+
+class Step(NamedTuple):
+    """One step of generation: scores for the next token, and what is needed to go on."""
+
+    logits: Tensor  # [R, V]
+    state: State
+    attention: Tensor | None = None  # [R, L, H, S] weights over the source, when they were asked for
+
+
+class Generator(Protocol):
+    """Whatever produces tokens one after another: all that decoding knows of a model."""
+
+    def start(self, batch: Batch, *, attention: bool = False) -> Step:
+        """Take in the source and BOS + forced prefix (`batch.target`, no padding) in one pass; R = B."""
+        ...
+
+    def step(self, tokens: Tensor, state: State) -> Step:
+        """Go on with the chosen tokens [R]."""
+        ...
+
+
+class Part(nn.Module):
+    """A module that knows its path in the model (`decoder.2.cross`), the name its tensors have on a tape."""
+
+    path: str = ""
+
+    def name_parts(self) -> None:
+        """Give every part below this one its path; a model calls it once, when it is built."""
+        for name, module in self.named_modules():
+            if isinstance(module, Part):
+                module.path = name.replace("layers.", "").replace("self_", "self")
+
+
+@dataclass
+class Tape:
+    """Records the tensors of a forward pass by path. A model that is given none records nothing.
+
+    `wanted` are patterns of paths (`decoder.*.cross.weights`); everything is recorded when it is empty.
+    """
+
+    wanted: Collection[str] = ()
+    tensors: dict[str, Tensor] = field(default_factory=dict)
+
+    def wants(self, path: str) -> bool:
+        return not self.wanted or any(fnmatchcase(path, pattern) for pattern in self.wanted)
+
+    def record(self, part: Part, name: str, tensor: Tensor) -> None:
+        path = f"{part.path}.{name}" if part.path else name
+        if self.wants(path):
+            self.tensors[path] = tensor
+
+
+@dataclass(frozen=True)
+class Switches:
+    """Parts of a model to leave out, to see what they are for. Everything is on unless named."""
+
+    scale: bool = True  # the division by √d_k
+    future_mask: bool = True  # the mask that hides the tokens to come
+    positions: bool = True  # the position encoding
+    residual_off: frozenset[str] = frozenset()  # paths of residual connections that are cut: encoder.0.add_self
+    heads_off: frozenset[tuple[str, int]] = frozenset()  # (path, head) pairs that contribute nothing
+
+    def silenced(self, path: str) -> list[int]:
+        """The heads of one attention that are switched off."""
+        return [head for owner, head in self.heads_off if owner == path]
+
+
+ALL_ON = Switches()

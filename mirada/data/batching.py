@@ -1,0 +1,88 @@
+"""Batches of similar length within a token budget: shuffled by seed and epoch, resumable at any position."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from mirada.contracts import BOS, EOS, PAD, Batch
+from mirada.data.corpus import Corpus
+
+Rows = npt.NDArray[np.int64]
+
+
+def by_length(source: npt.NDArray[np.int32], target: npt.NDArray[np.int32], order: Rows) -> Rows:
+    """`order` sorted by target length, then by source length: up for even target lengths and down for odd ones,
+    so that neighbours stay alike where the target length changes. Equal lengths keep their order."""
+    s, t = source[order], target[order]
+    return order[np.lexsort((np.where(t % 2, -s, s), t))]
+
+
+def cut(source: npt.NDArray[np.int32], target: npt.NDArray[np.int32], order: Rows, budget: int) -> list[Rows]:
+    """Consecutive runs of `order` whose padded size rows × (longest source + longest target) fits the budget.
+
+    A pair that is larger than the budget gets a batch of its own.
+    """
+    runs: list[Rows] = []
+    begin = longest_s = longest_t = 0
+    pairs = zip(source[order].tolist(), target[order].tolist(), strict=True)
+    for position, (s, t) in enumerate(pairs):
+        grown_s, grown_t = max(longest_s, s), max(longest_t, t)
+        if position > begin and (position - begin + 1) * (grown_s + grown_t) > budget:
+            runs.append(order[begin:position])
+            begin, grown_s, grown_t = position, s, t
+        longest_s, longest_t = grown_s, grown_t
+    if begin < len(order):
+        runs.append(order[begin:])
+    return runs
+
+
+@dataclass
+class Batches:
+    """The batches of a corpus. Epoch e is the same list of batches whenever it is asked for."""
+
+    corpus: Corpus
+    tokens: int
+    """The most tokens in a batch, padding and both sides counted."""
+    seed: int
+
+    def __post_init__(self) -> None:
+        self._source = self.corpus.source.lengths + 1  # EOS
+        self._target = self.corpus.target.lengths + 1
+        self._planned: tuple[int, list[Rows]] | None = None
+
+    def epoch(self, epoch: int) -> list[Rows]:
+        """The rows of every batch of an epoch, in the order they are trained on."""
+        if self._planned is None or self._planned[0] != epoch:
+            random = np.random.default_rng([self.seed, epoch])
+            shuffled = random.permutation(len(self.corpus))
+            runs = cut(self._source, self._target, by_length(self._source, self._target, shuffled), self.tokens)
+            self._planned = epoch, [runs[i] for i in random.permutation(len(runs))]
+        return self._planned[1]
+
+    def load(self, rows: Rows) -> Batch:
+        """The batch of the given rows: source … EOS, BOS target … EOS."""
+        return Batch(
+            source=torch.from_numpy(self.corpus.source.padded(rows, None, EOS, PAD)),
+            target=torch.from_numpy(self.corpus.target.padded(rows, BOS, EOS, PAD)),
+            rows=torch.from_numpy(rows),
+        )
+
+    def padding(self, epoch: int = 0) -> float:
+        """The share of an epoch's cells that are padding."""
+        real = int(self._source.sum() + self._target.sum())
+        runs = self.epoch(epoch)
+        cells = sum(len(rows) * int(self._source[rows].max() + self._target[rows].max()) for rows in runs)
+        return 1 - real / cells
+
+
+def collate(sources: Sequence[Sequence[int]], prefixes: Sequence[Sequence[int]] | None = None) -> Batch:
+    """A batch to generate from: the sources' ids, and forced prefixes of one common length."""
+    longest = max(map(len, sources))
+    source = torch.tensor([[*ids, EOS, *[PAD] * (longest - len(ids))] for ids in sources])
+    prefixes = prefixes or [()] * len(sources)
+    return Batch(source, torch.tensor([[BOS, *prefix] for prefix in prefixes]))

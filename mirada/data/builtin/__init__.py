@@ -1,0 +1,14 @@
+"""A small language made for translation: as many sentence pairs as you like, each with its exact word alignment.
+
+A synchronous grammar makes up a meaning and says it in every language, so all right translations and the alignment of
+their words are known. Nothing is downloaded. The same seed gives the same sentences on every machine, and no sentence
+of the test part is in the training part, whatever the seeds, sizes and directions.
+
+    for example in training("es", "en", pairs=3):
+        print(example.source, "→", example.targets[0])
+"""
+
+from mirada.data.builtin.corpus import LANGUAGES, Example, notes, test, training
+from mirada.data.builtin.speech import words
+
+__all__ = ["LANGUAGES", "Example", "notes", "test", "training", "words"]

@@ -1,0 +1,114 @@
+"""Words on their way to text: choices between right wordings, punctuation, capitals and alignments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from itertools import product
+from random import Random
+
+Word = tuple[str, tuple[int, ...]]  # a word or punctuation mark and the numbers of what it says
+
+
+class Choice:
+    """Several right wordings for the same stretch of a sentence, the preferred one first."""
+
+    __slots__ = ("options",)
+
+    def __init__(self, *options: list[Item]) -> None:
+        self.options = options
+
+
+Item = Word | Choice
+
+_WORD = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
+
+
+def words(text: str) -> list[str]:
+    """The words and punctuation marks of a text, as alignments count them."""
+    return _WORD.findall(text)
+
+
+def put(out: list[Item], text: str, *nodes: int) -> None:
+    """Append a text; each of its words says the same nodes."""
+    if " " in text:
+        out.extend([(word, nodes) for word in text.split()])
+    elif text:
+        out.append((text, nodes))
+
+
+def put_any(out: list[Item], texts: tuple[str, ...], *nodes: int) -> None:
+    """Append one of several texts."""
+    if len(texts) == 1:
+        put(out, texts[0], *nodes)
+        return
+    options: list[list[Item]] = [[(word, nodes) for word in text.split()] for text in texts]
+    out.append(Choice(*options))
+
+
+def preferred(items: Iterable[Item]) -> list[Word]:
+    chosen: list[Word] = []
+    for item in items:
+        if isinstance(item, tuple):
+            chosen.append(item)
+        else:
+            chosen += preferred(item.options[0])
+    return chosen
+
+
+def sampled(items: Iterable[Item], rng: Random) -> list[Word]:
+    """One wording: at each choice mostly the preferred one."""
+    chosen: list[Word] = []
+    for item in items:
+        if isinstance(item, tuple):
+            chosen.append(item)
+        else:
+            chance = rng.random() * 1.5
+            option = 0 if chance >= 0.5 else int(chance * 2 * len(item.options))
+            chosen += sampled(item.options[option], rng)
+    return chosen
+
+
+def every(items: Iterable[Item], limit: int) -> list[list[Word]]:
+    """Every wording, the preferred one first; no more than about `limit`."""
+    found: list[list[Word]] = [[]]
+    for item in items:
+        if isinstance(item, tuple):
+            for wording in found:
+                wording.append(item)
+        else:
+            room = max(1, limit // len(found))
+            endings = [ending for option in item.options for ending in every(option, limit)][:room]
+            found = [wording + ending for wording, ending in product(found, endings)]
+    return found
+
+
+_NO_SPACE_BEFORE = frozenset(".,?!;:")
+_NO_SPACE_AFTER = frozenset("¿¡")
+
+
+def text_of(sentence: list[Word]) -> str:
+    """The sentence as it is written, with a capital at its beginning."""
+    pieces: list[str] = []
+    glue = True
+    for word, _ in sentence:
+        if not glue and word not in _NO_SPACE_BEFORE:
+            pieces.append(" ")
+        pieces.append(word)
+        glue = word in _NO_SPACE_AFTER
+    first = 1 if pieces[0] in _NO_SPACE_AFTER else 0
+    pieces[first] = pieces[first][0].upper() + pieces[first][1:]
+    return "".join(pieces)
+
+
+def align(source: list[Word], target: list[Word]) -> tuple[tuple[int, int], ...]:
+    """The pairs of words that say something in common."""
+    where: dict[int, list[int]] = {}
+    for position, (_, nodes) in enumerate(target):
+        for node in nodes:
+            where.setdefault(node, []).append(position)
+    return tuple(
+        (position, found)
+        for position, (_, nodes) in enumerate(source)
+        for found in sorted({found for node in nodes for found in where.get(node, ())})
+    )

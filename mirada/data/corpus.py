@@ -1,0 +1,145 @@
+"""A tokenised corpus on disk: ids and offsets, memory-mapped, so that memory does not grow with the text.
+
+    <folder>/source.ids  source.offsets  target.ids  target.offsets  corpus.json
+
+`corpus.json` is written last: a corpus without it was interrupted and is made anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from mirada.errors import DataError
+from mirada.files import write_text
+
+Ids = npt.NDArray[np.integer]
+Item = TypeVar("Item")
+CHUNK = 8192
+"""Sentences tokenised at a time."""
+
+
+class Side:
+    """One language of a corpus: sentence i is ids[offsets[i] : offsets[i+1]]."""
+
+    def __init__(self, folder: Path, name: str, dtype: str):
+        self.offsets: npt.NDArray[np.int64] = np.memmap(folder / f"{name}.offsets", dtype=np.int64, mode="r")
+        size = int(self.offsets[-1])
+        self.ids: Ids = (
+            np.memmap(folder / f"{name}.ids", dtype=dtype, mode="r") if size else np.zeros(0, dtype=dtype)
+        )
+        if len(self.ids) != size:
+            raise DataError(f"{folder}: {name}.ids has {len(self.ids)} ids, its offsets say {size}: delete the folder")
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int32]:
+        return np.diff(self.offsets).astype(np.int32)
+
+    def padded(self, rows: npt.NDArray[np.integer], before: int | None, after: int, pad: int) -> npt.NDArray[np.int64]:
+        """The sentences of `rows` side by side [B, length], framed by the ids `before` (if any) and `after`."""
+        begins = self.offsets[rows]
+        lengths = self.offsets[rows + 1] - begins
+        first = int(before is not None)
+        columns = np.arange(int(lengths.max()))
+        real = columns < lengths[:, None]  # [B, longest]
+        table = np.full((len(rows), first + len(columns) + 1), pad, dtype=np.int64)
+        body = table[:, first : first + len(columns)]
+        body[real] = self.ids[(begins[:, None] + columns)[real]]
+        if before is not None:
+            table[:, 0] = before
+        table[np.arange(len(rows)), first + lengths] = after
+        return table
+
+
+class Corpus:
+    """Pairs of tokenised sentences on disk."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.about = json.loads((folder / "corpus.json").read_text(encoding="utf-8"))
+        self.source = Side(folder, "source", self.about["dtype"])
+        self.target = Side(folder, "target", self.about["dtype"])
+
+    def __len__(self) -> int:
+        return len(self.source.offsets) - 1
+
+    @property
+    def fingerprint(self) -> str:
+        """Of all ids in order, and so of the data and the tokenizer."""
+        return str(self.about["fingerprint"])
+
+
+def write_corpus(
+    folder: Path,
+    pairs: Iterable[tuple[str, str]],
+    encode_source: Callable[[Sequence[str]], list[list[int]]],
+    encode_target: Callable[[Sequence[str]], list[list[int]]],
+    *,
+    vocabulary: int,
+    longest: int,
+    too_long: Callable[[int, int], None],
+    progress: Callable[[int], None] = lambda done: None,
+) -> Corpus:
+    """Tokenise the pairs into `folder`. A pair over `longest` tokens on a side is left out: too_long(index, tokens)."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "corpus.json").unlink(missing_ok=True)
+    dtype = np.dtype(np.uint16 if vocabulary <= 65_536 else np.uint32)
+    done = 0
+    with _SideWriter(folder, "source", dtype) as source_out, _SideWriter(folder, "target", dtype) as target_out:
+        for chunk in batched(pairs, CHUNK):
+            sources = encode_source([source for source, _ in chunk])
+            targets = encode_target([target for _, target in chunk])
+            for index, (source, target) in enumerate(zip(sources, targets, strict=True), start=done):
+                size = max(len(source), len(target))
+                if size > longest:
+                    too_long(index, size)
+                else:
+                    source_out.add(source)
+                    target_out.add(target)
+            done += len(chunk)
+            progress(done)
+    fingerprint = hashlib.sha256((source_out.digest.hexdigest() + target_out.digest.hexdigest()).encode()).hexdigest()
+    write_text(folder / "corpus.json", json.dumps({"fingerprint": fingerprint, "dtype": dtype.name}))
+    return Corpus(folder)
+
+
+def batched(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """The items in lists of at most `size`."""
+    iterator = iter(items)
+    while chunk := list(itertools.islice(iterator, size)):
+        yield chunk
+
+
+class _SideWriter:
+    """Appends sentences to the two files of one side."""
+
+    def __init__(self, folder: Path, name: str, dtype: np.dtype[np.unsignedinteger]):
+        self.dtype = dtype
+        self.end = 0
+        self.digest = hashlib.sha256()
+        self._ids = open(folder / f"{name}.ids", "wb")
+        self._offsets = open(folder / f"{name}.offsets", "wb")
+        self._offsets.write(np.int64(0).tobytes())
+
+    def add(self, ids: list[int]) -> None:
+        body = np.asarray(ids, dtype=self.dtype).tobytes()
+        self.end += len(ids)
+        offset = self.end.to_bytes(8, sys.byteorder)
+        self._ids.write(body)
+        self._offsets.write(offset)
+        self.digest.update(body + offset)
+
+    def __enter__(self) -> _SideWriter:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._ids.close()
+        self._offsets.close()

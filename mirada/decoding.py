@@ -1,0 +1,247 @@
+"""Greedy, beam and sampling: one loop over one protocol (`contracts.Generator`), which knows no model.
+
+    n sentences still open    W hypotheses kept a sentence    C candidates a sentence    R = n · W rows
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from pydantic import Field, model_validator
+from torch import Tensor
+
+from mirada.config import Section
+from mirada.contracts import BOS, EOS, PAD, Batch, Generator
+
+NEVER = float("-inf")
+
+
+class DecodeConfig(Section):
+    """How a text is chosen from a model's probabilities."""
+
+    beam: int = Field(5, ge=1, le=256)
+    """Hypotheses kept at each step; 1 is greedy."""
+    n_best: int = Field(1, ge=1, le=256)
+    """How many of them to return."""
+    length_penalty: float = Field(1.0, ge=0)
+    """α in score = log p / length^α: 0 favours short translations, 1 ranks by the average a token."""
+    max_ratio: float = Field(3.0, gt=0)
+    """A translation may have this many times the tokens of its source, and 20 more; the model's limit holds too."""
+    sample: bool = False
+    """Draw from the probabilities instead of searching for the best."""
+    temperature: float = Field(1.0, gt=0)
+    top_k: int = Field(0, ge=0)
+    """Sample among the k likeliest tokens only; 0 is all."""
+    top_p: float = Field(1.0, gt=0, le=1)
+    """Sample among the likeliest tokens that together have this probability."""
+    seed: int = Field(0, ge=0)
+    """The same sentence and seed give the same sample, whatever else is in the batch."""
+
+    @model_validator(mode="after")
+    def _n_best_fits(self) -> DecodeConfig:
+        if self.n_best > self.beam and not self.sample:
+            raise ValueError(f"decode.n_best={self.n_best} needs decode.beam to be at least as large, not {self.beam}")
+        return self
+
+    @property
+    def width(self) -> int:
+        """W, the hypotheses that are followed at the same time."""
+        return self.n_best if self.sample else self.beam
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A generated sequence. `tokens` has the forced prefix, but neither BOS nor EOS."""
+
+    tokens: list[int]
+    log_probability: float  # of the tokens after the prefix, EOS included
+    score: float  # log_probability / length^α
+    complete: bool  # False when the length limit forced the end
+    attention: Tensor | None = None  # [T, L, H, S]: the weights with which each token after the prefix, and EOS, was chosen
+
+
+@dataclass
+class _Beams:
+    """The open hypotheses of n sentences."""
+
+    sentences: list[int]  # n, their numbers in the batch
+    scores: Tensor  # [n, W] log probabilities so far; −∞ marks an empty place
+    tokens: Tensor  # [n, W, t] after the prefix
+    attention: Tensor | None  # [n, W, t, L, H, S]
+
+
+@torch.inference_mode()
+def decode(
+    generator: Generator,
+    batch: Batch,
+    config: DecodeConfig,
+    limits: Sequence[int],
+    *,
+    attention: bool = False,
+) -> list[list[Hypothesis]]:
+    """The best `n_best` hypotheses of every sentence, best first.
+
+    `batch.target` is BOS and a forced prefix; `limits` is the most tokens, EOS included, that may follow it in each
+    sentence. A sentence is done when W of its hypotheses have ended among its W best candidates, or at its limit.
+    """
+    width, device = config.width, batch.source.device
+    finished: list[list[Hypothesis]] = [[] for _ in range(batch.size)]
+    prefixes = batch.target[:, 1:].tolist()
+    scores = torch.full((batch.size, width), NEVER, device=device)
+    scores[:, : width if config.sample else 1] = 0.0  # a search must not start with W copies of one hypothesis
+    beams = _Beams(list(range(batch.size)), scores, torch.zeros(batch.size, width, 0, dtype=torch.long), None)
+    noise = _Noise(config, batch.size, device) if config.sample else None
+
+    step = generator.start(batch, attention=attention)
+    copies = torch.arange(batch.size, device=device).repeat_interleave(width)  # [B·W]
+    logits, state = step.logits.index_select(0, copies), step.state.select(copies)
+    weights = step.attention.index_select(0, copies) if step.attention is not None else None
+    for length in range(1, max(limits, default=0) + 1):
+        at_limit = torch.tensor([limits[sentence] <= length for sentence in beams.sentences], device=device)
+        logits[:, [PAD, BOS]] = NEVER
+        if noise is None:
+            found = _best(logits, beams.scores)
+        else:
+            found = noise.draw(logits, beams)
+        scores, parents, tokens = _end(found, logits, beams.scores, at_limit)
+        _keep_finished(finished, beams, scores, parents, tokens, weights, at_limit, prefixes, config)
+        open_ = torch.tensor(
+            [
+                not limit and len(finished[sentence]) < width
+                for sentence, limit in zip(beams.sentences, at_limit.tolist(), strict=True)
+            ],
+            device=device,
+        )
+        if not open_.any():
+            break
+        rows, chosen = _go_on(beams, scores, parents, tokens, open_, weights)
+        step = generator.step(chosen, state.select(rows))
+        logits, state, weights = step
+    return [sorted(ended, key=lambda h: -h.score)[: config.n_best] for ended in finished]
+
+
+Found = tuple[Tensor, Tensor, Tensor]
+"""Candidates of each sentence, best first: log probabilities, parents (0 … W−1) and tokens, each [n, C]."""
+
+
+def _best(logits: Tensor, scores: Tensor) -> Found:
+    """The 2W likeliest continuations of each sentence: W of them at most end, so at least W go on."""
+    n, width = scores.shape
+    each = min(2 * width, logits.shape[-1])
+    top, ids = logits.topk(each)  # [R, C']
+    top = top - logits.logsumexp(-1, keepdim=True)
+    total = (scores.view(-1, 1) + top).view(n, -1)  # [n, W·C']
+    values, places = total.topk(min(2 * width, total.shape[1]))
+    return values, places // each, ids.view(n, -1).gather(1, places)
+
+
+def _end(found: Found, logits: Tensor, scores: Tensor, at_limit: Tensor) -> Found:
+    """At its limit a sentence has one candidate a hypothesis, and that is to end."""
+    if not at_limit.any():
+        return found
+    values, parents, tokens = (part.clone() for part in found)
+    n, width = scores.shape
+    ending = scores + (logits[:, EOS] - logits.logsumexp(-1)).view(n, width)
+    values[at_limit] = NEVER
+    values[at_limit, :width] = ending[at_limit]
+    parents[at_limit, :width] = torch.arange(width, device=scores.device)
+    tokens[at_limit] = EOS
+    return values, parents, tokens
+
+
+def _keep_finished(
+    finished: list[list[Hypothesis]],
+    beams: _Beams,
+    scores: Tensor,
+    parents: Tensor,
+    tokens: Tensor,
+    weights: Tensor | None,
+    at_limit: Tensor,
+    prefixes: list[list[int]],
+    config: DecodeConfig,
+) -> None:
+    """Put aside the candidates that end among the W best of their sentence."""
+    width = beams.scores.shape[1]
+    ended = (tokens[:, :width] == EOS) & (scores[:, :width] > NEVER)
+    for row, rank in ended.nonzero().tolist():
+        sentence, parent = beams.sentences[row], int(parents[row, rank])
+        if len(finished[sentence]) >= width:
+            continue
+        body = beams.tokens[row, parent].tolist()
+        log_probability = float(scores[row, rank])
+        seen = None
+        if weights is not None:
+            last = weights[row * width + parent].unsqueeze(0)  # [1, L, H, S]
+            seen = last if beams.attention is None else torch.cat([beams.attention[row, parent], last])
+        finished[sentence].append(
+            Hypothesis(
+                tokens=prefixes[sentence] + body,
+                log_probability=log_probability,
+                score=log_probability / (len(body) + 1) ** config.length_penalty,
+                complete=not at_limit[row],
+                attention=seen,
+            )
+        )
+
+
+def _go_on(
+    beams: _Beams, scores: Tensor, parents: Tensor, tokens: Tensor, open_: Tensor, weights: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """Keep the W best candidates that have not ended, of the sentences still open: old rows and their next tokens."""
+    n, width = beams.scores.shape
+    over = tokens == EOS
+    kept = over.int().argsort(dim=1, stable=True)[:, :width]  # [n, W]
+    scores = scores.masked_fill(over, NEVER).gather(1, kept)
+    parents, tokens = parents.gather(1, kept), tokens.gather(1, kept)
+    numbers = open_.nonzero().squeeze(1)  # [n'] which of the n sentences
+    first = numbers.unsqueeze(1) * width  # the first row of each
+    rows = (first + parents[numbers]).flatten()  # [n'·W]
+    chosen = tokens[numbers]  # [n', W]
+    history = beams.tokens.flatten(0, 1).index_select(0, rows).unflatten(0, (-1, width))  # [n', W, t]
+    if weights is not None:
+        last = weights.index_select(0, rows).unflatten(0, (-1, width)).unsqueeze(2)  # [n', W, 1, L, H, S]
+        if beams.attention is not None:
+            before = beams.attention.flatten(0, 1).index_select(0, rows).unflatten(0, (-1, width))
+            last = torch.cat([before, last], 2)
+        beams.attention = last
+    beams.sentences = [beams.sentences[number] for number in numbers.tolist()]
+    beams.scores = scores[numbers]
+    beams.tokens = torch.cat([history, chosen.unsqueeze(2)], 2)
+    return rows, chosen.flatten()
+
+
+class _Noise:
+    """Draws tokens: argmax(log p / temperature + Gumbel noise) is a draw from p^(1/temperature).
+
+    Every sentence has a random stream of its own, so that its samples do not depend on its neighbours.
+    """
+
+    def __init__(self, config: DecodeConfig, sentences: int, device: torch.device):
+        self.config = config
+        self.streams = [torch.Generator(device).manual_seed(config.seed) for _ in range(sentences)]
+
+    def draw(self, logits: Tensor, beams: _Beams) -> Found:
+        n, width = beams.scores.shape
+        log_p = logits.log_softmax(-1).view(n, width, -1)  # [n, W, V]
+        shape = log_p.shape[1:]
+        uniform = torch.stack(
+            [torch.rand(shape, generator=self.streams[sentence], device=logits.device) for sentence in beams.sentences]
+        )
+        gumbel = -(-uniform.clamp_min(1e-20).log()).log()
+        tokens = (self._filter(log_p / self.config.temperature) + gumbel).argmax(-1)  # [n, W]
+        values = beams.scores + log_p.gather(2, tokens.unsqueeze(2)).squeeze(2)
+        return values, torch.arange(width, device=logits.device).expand(n, width), tokens
+
+    def _filter(self, scores: Tensor) -> Tensor:
+        """Rule out all but the k likeliest, and all beyond the nucleus of probability p."""
+        k, p = self.config.top_k, self.config.top_p
+        if 0 < k < scores.shape[-1]:
+            scores = scores.masked_fill(scores < scores.topk(k).values[..., -1:], NEVER)
+        if p < 1:
+            ordered, ids = scores.sort(dim=-1, descending=True)
+            probabilities = ordered.softmax(-1)
+            beyond = probabilities.cumsum(-1) - probabilities >= p  # the first token that passes p is still in
+            scores = scores.masked_fill(beyond.gather(-1, ids.argsort(-1)), NEVER)
+        return scores

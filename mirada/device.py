@@ -1,0 +1,56 @@
+"""The machine that models run on: which device, how many threads, and an allocator that suits large tensors."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+
+import torch
+
+from mirada.errors import UsageError
+
+_M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_MAX = -1, -2, -4
+
+
+def settle(device: str = "auto", threads: int | None = None) -> torch.device:
+    """Choose the device (`auto` takes CUDA when there is one), set the threads, and keep memory between steps."""
+    chosen = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
+    try:
+        found = torch.device(chosen)
+        torch.empty(1, device=found)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0]
+        raise UsageError(f"--device {device}: cannot be used here ({reason}); try --device auto") from None
+    if threads is not None:
+        torch.set_num_threads(threads)
+    _keep_memory()
+    return found
+
+
+def _keep_memory() -> None:
+    """Ask glibc to keep freed memory instead of handing it back to the system after every large tensor.
+
+    By default each tensor of some megabytes is a fresh mapping whose pages are faulted in and zeroed again and again;
+    without that, training on a CPU is about twice as fast.
+    """
+    if not sys.platform.startswith("linux"):
+        return
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(_M_MMAP_MAX, 0)
+        mallopt(_M_TRIM_THRESHOLD, 2**31 - 1)
+        mallopt(_M_TOP_PAD, 64 * 2**20)
+
+
+def memory_used() -> int:
+    """The most bytes of memory this process has held so far."""
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def cores() -> int:
+    """The cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,281 @@
+"""Scores a translation against references: BLEU, chrF++ and TER with signatures, by length, and what got lost.
+
+The scores are sacrebleu's, so that they can be compared with anyone's; a signature says how each was computed.
+"""
+
+import json
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from mirada.errors import UsageError
+
+LENGTH_CLASSES = ((0, 0), (1, 5), (6, 10), (11, 15), (16, 20), (21, 30), (31, 50))
+"""Shortest and longest source, in words; longer sentences are a class of their own."""
+
+MOST_EXAMPLES = 5
+
+
+@dataclass(frozen=True)
+class Score:
+    """One score of a whole test set, with the signature that says how it was computed."""
+
+    name: str
+    value: float
+    signature: str
+
+
+@dataclass(frozen=True)
+class LengthRow:
+    """The scores of the sentences whose source has from `shortest` to `longest` words."""
+
+    shortest: int
+    longest: int
+    sentences: int
+    bleu: float
+    chrf: float
+
+
+@dataclass(frozen=True)
+class Damage:
+    """What should have passed from source to output unchanged, and did not.
+
+    Something is expected if the source has it and every reference of that sentence keeps it: a "2" that a reference
+    writes as "two" is not. Repetitions count.
+    """
+
+    kind: str
+    """"number", "url" (e-mail addresses too) or "placeholder" (%s, {name}, <b>, &amp; and the like)."""
+    expected: int
+    lost: int
+    examples: tuple[tuple[int, str], ...]
+    """The first few: the number of the sentence, from 1, and what it lost."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """All that is said about one translation of a test set."""
+
+    sentences: int
+    scores: tuple[Score, ...]
+    by_length: tuple[LengthRow, ...]
+    damage: tuple[Damage, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The evaluation as plain lists, dictionaries, texts and numbers, ready for JSON."""
+        plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return plain
+
+    def as_text(self) -> str:
+        """The evaluation as aligned plain text for a person."""
+        parts: list[Iterable[str]] = [
+            [f"sentences: {self.sentences}"],
+            self._text_of_scores(),
+            self._text_by_length(),
+            self._text_of_damage(),
+        ]
+        return "\n\n".join("\n".join(part) for part in parts) + "\n"
+
+    def _text_of_scores(self) -> Iterator[str]:
+        for score in self.scores:
+            better = "  (lower is better)" if score.name == "TER" else ""
+            yield f"{score.name:<7}{score.value:>7.2f}  {score.signature}{better}"
+
+    def _text_by_length(self) -> Iterator[str]:
+        yield f"{'source words':<14}{'sentences':>10}{'BLEU':>8}{'chrF++':>8}"
+        for row in self.by_length:
+            words = f"{row.shortest}–{row.longest}" if row.shortest < row.longest else f"{row.shortest}"
+            yield f"{words:<14}{row.sentences:>10}{row.bleu:>8.2f}{row.chrf:>8.2f}"
+
+    def _text_of_damage(self) -> Iterator[str]:
+        yield f"{'to be kept':<14}{'expected':>10}{'lost':>8}"
+        for row in self.damage:
+            examples = ", ".join(f"{_shown(what)} (sentence {number})" for number, what in row.examples)
+            line = f"{_KINDS[row.kind]:<14}{row.expected:>10}{row.lost:>8}"
+            yield f"{line}  {examples}{', …' if row.lost > len(row.examples) else ''}" if examples else line
+
+
+def _shown(text: str, width: int = 60) -> str:
+    """The text for a table: shortened, without characters that act on a terminal."""
+    short = text if len(text) <= width else text[: width - 1] + "…"
+    return "".join(character if character.isprintable() else "\ufffd" for character in short)
+
+
+def evaluate(sources: Sequence[str], hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Evaluation:
+    """Scores one translation of a test set; `references[i]` are the one or more references of sentence i.
+
+    TER searches for shifted words: sentences of hundreds of words take it many seconds each.
+    """
+    if len(sources) != len(hypotheses):
+        raise UsageError(f"{len(sources)} sources but {len(hypotheses)} translations: there must be one of each")
+    references = _checked(hypotheses, references)
+    scores = []
+    for name, metric in _metrics().items():
+        value = metric.corpus_score(hypotheses, _streams(references)).score
+        scores.append(Score(name, float(value), str(metric.get_signature())))
+    return Evaluation(
+        sentences=len(hypotheses),
+        scores=tuple(scores),
+        by_length=tuple(_by_length(sources, hypotheses, references)),
+        damage=_damage(sources, hypotheses, references),
+    )
+
+
+def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> float:
+    """The BLEU of a translation, nothing else: quick enough to follow a training run."""
+    references = _checked(hypotheses, references)
+    return float(_bleu_metric().corpus_score(hypotheses, _streams(references)).score)
+
+
+# --- scores -------------------------------------------------------------------------------------------------------
+
+
+def _checked(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> list[list[str]]:
+    """The references of each sentence, an empty one beside a real one taken for one that nobody wrote."""
+    if not hypotheses:
+        raise UsageError("there is nothing to evaluate: the test set has no sentences")
+    if len(hypotheses) != len(references):
+        raise UsageError(
+            f"{len(hypotheses)} translations but references for {len(references)} sentences: there must be one of each"
+        )
+    for number, given in enumerate(references, 1):
+        if isinstance(given, str):
+            raise UsageError(f"the references of sentence {number} must be a list of texts, not one text")
+        if not given:
+            raise UsageError(f"sentence {number} has no reference")
+    return [[text for text in given if text.strip()] or [""] for given in references]
+
+
+def _streams(references: Sequence[Sequence[str]]) -> list[list[str | None]]:
+    """The references as sacrebleu wants them: the first of every sentence, the second of every sentence, …
+
+    Gaps are None, which sacrebleu leaves out. It would take an empty text, though its documentation says otherwise,
+    for an empty reference: the shortest there can be, and so the closest in length to any short translation.
+    """
+    most = max(len(given) for given in references)
+    return [[given[index] if index < len(given) else None for given in references] for index in range(most)]
+
+
+def _bleu_metric() -> Any:
+    from sacrebleu.metrics.bleu import BLEU
+
+    # `force` only silences a warning about tokenised text, which names an option that nobody here can set.
+    return BLEU(force=True)
+
+
+def _metrics() -> dict[str, Any]:
+    """The metrics by name, new ones each time: a metric remembers the references it last saw."""
+    from sacrebleu.metrics.chrf import CHRF
+    from sacrebleu.metrics.ter import TER
+
+    return {"BLEU": _bleu_metric(), "chrF++": CHRF(word_order=2), "TER": TER()}
+
+
+def _by_length(
+    sources: Sequence[str], hypotheses: Sequence[str], references: Sequence[Sequence[str]]
+) -> Iterator[LengthRow]:
+    """Corpus scores of each class of source lengths that has sentences."""
+    lengths = [len(source.split()) for source in sources]
+    beyond = LENGTH_CLASSES[-1][1] + 1
+    for shortest, longest in (*LENGTH_CLASSES, (beyond, max(beyond, *lengths))):
+        members = [index for index, length in enumerate(lengths) if shortest <= length <= longest]
+        if not members:
+            continue
+        translated = [hypotheses[index] for index in members]
+        streams = _streams([references[index] for index in members])
+        metrics = _metrics()
+        scores = [float(metrics[name].corpus_score(translated, streams).score) for name in ("BLEU", "chrF++")]
+        yield LengthRow(shortest, longest, len(members), *scores)
+
+
+# --- damage -------------------------------------------------------------------------------------------------------
+
+_ADDRESS = re.compile(
+    r"""(?:https?|ftp)://[^\s<>"\x00-\x1f\x7f。，、；：！？（）「」『』【】《》«»“”]+
+    | \bwww\.[^\s<>"\x00-\x1f\x7f。，、；：！？（）「」『』【】《》«»“”]+
+    | (?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+""",
+    re.VERBOSE | re.IGNORECASE,
+)
+
+# A digit before % means a percentage: "20%d'intérêt" holds no placeholder. A space is no flag here: "20 % de".
+_PLACEHOLDER = re.compile(
+    r"""</?[A-Za-z][\w:.-]*(?:\s[^<>]*)?/?>                                 # <b> </a> <br/> <a href="…">
+    | &(?:\#\d+|\#[xX][0-9A-Fa-f]+|[A-Za-z][A-Za-z0-9]{1,31});              # &amp; &#39; &#x27;
+    | \$?\{\{\s*[\w.-]+\s*\}\}                                              # {{name}}
+    | [$\#%]?\{[\w.\[\]-]*(?:![rsa])?(?::[^{}\s]*)?\}                       # {} {0} {name:.2f} ${x} %{name} #{x}
+    | (?<!\d)%[A-Z_]{2,}%                                                   # %NAME%
+    | %%
+    | (?<!\d)%(?:\(\w+\)|\d+\$)?[-+\#0]*(?:[1-9]\d*|\*)?(?:\.(?:\d+|\*))?   # %s %5.2f %(name)d %1$s
+      (?:hh|h|ll|l|j|z|t|L|q)?[diouxXeEfFgGcCrsSaAnp@]
+    | (?<!\d)%L?\d+                                                         # %1""",
+    re.VERBOSE,
+)
+
+# Spaces join thousands only: three digits after each, at most three before the first.
+_NUMBER = re.compile(r"(?<!\d)\d{1,3}(?:[ \u00a0\u2009\u202f]\d{3})+(?!\d)(?:[.,٫]\d+)?|\d+(?:[.,:'’·٫٬]\d+)*")
+
+
+_KINDS: dict[str, str] = {"number": "numbers", "url": "URLs, e-mails", "placeholder": "placeholders"}
+
+
+def _damage(
+    sources: Sequence[str], hypotheses: Sequence[str], references: Sequence[Sequence[str]]
+) -> tuple[Damage, ...]:
+    """Counts what was to be kept and what was lost, for each kind of thing."""
+    expected: Counter[str] = Counter()
+    lost: dict[str, list[tuple[int, str]]] = {kind: [] for kind in _KINDS}
+    for number, (source, hypothesis, given) in enumerate(zip(sources, hypotheses, references, strict=True), 1):
+        there = _found(source)
+        if not any(there.values()):
+            continue
+        outcome, kept = _found(hypothesis), [_found(reference) for reference in given]
+        for kind, items in there.items():
+            due = Counter(map(_key, items))
+            for reference in kept:
+                due &= Counter(map(_key, reference[kind]))
+            expected[kind] += due.total()
+            gone = due - Counter(map(_key, outcome[kind]))
+            for item in items:
+                if gone[_key(item)] > 0:
+                    gone[_key(item)] -= 1
+                    lost[kind].append((number, item))
+    return tuple(Damage(kind, expected[kind], len(lost[kind]), tuple(lost[kind][:MOST_EXAMPLES])) for kind in _KINDS)
+
+
+def _found(text: str) -> dict[str, list[str]]:
+    """What a translation should keep of a text, by kind and in order.
+
+    Addresses go first and numbers last, so that the digits of an address or a placeholder are not numbers as well.
+    """
+    urls: list[str] = []
+    placeholders: list[str] = []
+
+    def take_address(match: re.Match[str]) -> str:
+        address = _without_punctuation(match.group())
+        urls.append(address)
+        return "…" + match.group()[len(address) :]
+
+    def take_placeholder(match: re.Match[str]) -> str:
+        placeholders.append(match.group())
+        return "…"
+
+    # What is taken leaves a mark that no number can reach across, and that reads well in <a href="…">.
+    text = _PLACEHOLDER.sub(take_placeholder, _ADDRESS.sub(take_address, text))
+    return {"number": _NUMBER.findall(text), "url": urls, "placeholder": placeholders}
+
+
+def _without_punctuation(address: str) -> str:
+    """The address without what ends the sentence or the parenthesis it stands in."""
+    while address[-1:] in set(".,;:!?…'’]}") or (address[-1:] == ")" and address.count(")") > address.count("(")):
+        address = address[:-1]
+    return address
+
+
+def _key(item: str) -> str:
+    """What must be equal: of a number its digits in any script (1,000 is 1.000 elsewhere), else every character."""
+    if _NUMBER.fullmatch(item):
+        return "".join(str(unicodedata.decimal(character)) for character in item if character.isdecimal())
+    return item

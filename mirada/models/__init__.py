@@ -1,0 +1,40 @@
+"""The architectures, by name. Models compose blocks and never import each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mirada.config import Section, Values, nearest
+from mirada.errors import ConfigError
+from mirada.models import transformer
+from mirada.models.transformer import Transformer, TransformerConfig
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What the rest of Mirada needs to know of an architecture."""
+
+    config: type[Section]
+    model: type[Transformer]
+    presets: dict[str, Values]
+    """Whole configurations by name: sizes under `model`, a recipe under `train` if the preset has one of its own."""
+
+
+MODELS: dict[str, Entry] = {
+    "transformer": Entry(TransformerConfig, Transformer, transformer.PRESETS),
+}
+
+
+def find(name: str) -> Entry:
+    """The architecture of that name."""
+    if name not in MODELS:
+        raise ConfigError(f"--model {name}: there is no such model{nearest(name, MODELS)}")
+    return MODELS[name]
+
+
+def find_preset(model: str, preset: str) -> Values:
+    """The settings of a model's preset."""
+    presets = find(model).presets
+    if preset not in presets:
+        raise ConfigError(f"--preset {preset}: {model} has no such preset{nearest(preset, presets)}")
+    return presets[preset]

@@ -1,0 +1,352 @@
+"""The training loop. It knows batches, an objective and a score, and no model.
+
+One step: gradients of the summed loss over `accumulate` batches, divided by the number of things summed, clipped,
+applied. Step n draws its random numbers from (seed, n) and its batches from (seed, epoch), so that a run that is
+resumed anywhere is the run that was never interrupted.
+"""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save
+from torch import Tensor, nn
+
+from mirada.bundle import put_weights, weights_of
+from mirada.contracts import Batch, Loss
+from mirada.data.batching import Batches, Rows
+from mirada.device import memory_used
+from mirada.errors import Interrupted, TrainingError
+from mirada.files import write_bytes
+from mirada.training import checkpoints
+from mirada.training.checkpoints import Progress
+from mirada.training.optimizers import Optimizers, clip
+from mirada.training.settings import Budget, TrainConfig, learning_rate
+
+Objective = Callable[[nn.Module, Batch], Loss]
+FORECAST_STEPS = 3
+CHECKPOINT_SECONDS = 60.0
+PATIENCE = 8
+LONGEST_WITHOUT_VALIDATION = 2000
+NON_FINITE_LIMIT = 25
+"""Steps in a row with non-finite numbers, after which a run is given up."""
+
+
+@dataclass(frozen=True)
+class Validation:
+    """A look at the dev part: a score to get better at, other figures, and an example to read."""
+
+    score: float
+    figures: dict[str, float] = field(default_factory=dict)
+    example: tuple[str, str, str] | None = None  # source, output, reference
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something a person or a log may want to know: `kind` is forecast, step, validation, note or end."""
+
+    kind: str
+    figures: dict[str, Any]
+
+
+Listener = Callable[[Event], None]
+
+
+class Training:
+    """One run in a folder: `checkpoints/` and `best.safetensors`."""
+
+    def __init__(
+        self,
+        model: nn.Module,
+        objective: Objective,
+        batches: Batches,
+        validate: Callable[[nn.Module], Validation],
+        config: TrainConfig,
+        folder: Path,
+        device: torch.device,
+        listen: Listener,
+        started: float,
+    ):
+        self.model, self.objective, self.batches, self.validate = model, objective, batches, validate
+        self.config, self.folder, self.device, self.listen = config, folder, device, listen
+        self.optimizers = Optimizers(model, config)
+        self.parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+        self.average = [parameter.detach().clone() for parameter in self.parameters] if config.average else None
+        self.progress = Progress(corpus=batches.corpus.fingerprint)
+        self.budget = Budget.of(config)
+        self._clock = started  # when this session's seconds began to count
+        self._earlier = 0.0  # seconds of earlier sessions
+        self._spent = 0.0  # of the budget, before the step that is being done
+        self._saved_step = -1
+        self._non_finite = 0
+
+    # ── the run ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def run(self) -> Progress:
+        """Train to the end of the budget, or until the score stops getting better; Interrupted when asked to stop."""
+        self._restore()
+        if self.progress.step == 0:
+            self._forecast()
+        with _stop_requests() as stop:
+            last_save = time.monotonic()
+            for batches in self._remaining():
+                self._step(batches)
+                p = self.progress
+                p.seconds = self._seconds()
+                before, self._spent = self._spent, self.spent
+                over = self._spent >= 1.0
+                if over or self._validation_due(before):
+                    over = self._validate() or over
+                p.finished = over
+                waited = time.monotonic() - last_save
+                every = self.config.checkpoint_every
+                if over or stop.is_set() or (p.step % every == 0 if every else waited >= CHECKPOINT_SECONDS):
+                    self._save()
+                    last_save = time.monotonic()
+                if over:
+                    break
+                if stop.is_set():
+                    raise Interrupted(f"stopped at step {p.step}, everything is saved")
+        return self.progress
+
+    @property
+    def epochs(self) -> float:
+        """Passes over the data so far."""
+        return self.progress.epoch + self.progress.position / len(self.batches.epoch(self.progress.epoch))
+
+    @property
+    def spent(self) -> float:
+        """The share of the budget that is used up."""
+        return self.budget.spent(self.progress.step, self.epochs, self.progress.seconds)
+
+    def _seconds(self) -> float:
+        return self._earlier + time.monotonic() - self._clock
+
+    def _steps_in_epoch(self, epoch: int) -> int:
+        return math.ceil(len(self.batches.epoch(epoch)) / self.config.accumulate)
+
+    def _remaining(self) -> Iterator[list[Rows]]:
+        """The batches of every step still to do, for ever; `progress` says where we are before each of them."""
+        p, size = self.progress, self.config.accumulate
+        while not p.finished:
+            plan = self.batches.epoch(p.epoch)
+            while p.position < len(plan):
+                chosen = plan[p.position : p.position + size]
+                p.position += len(chosen)
+                if p.position >= len(plan):  # a checkpoint after the last step of an epoch points to the next one
+                    p.epoch, p.position = p.epoch + 1, 0
+                    yield chosen
+                    break
+                yield chosen
+
+    # ── one step ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _gradients(self, chosen: list[Rows]) -> tuple[float, int, int]:
+        """Add up the gradients of the batches: summed loss, number of things summed, tokens."""
+        torch.manual_seed(self.config.seed * 1_000_003 + self.progress.step)
+        self.model.train()
+        total, count, tokens = 0.0, 0, 0
+        for rows in chosen:
+            batch = self.batches.load(rows).to(self.device)
+            loss = self.objective(self.model, batch)
+            loss.total.backward()
+            total, count, tokens = total + loss.total.item(), count + loss.count, tokens + batch.tokens
+        return total, count, tokens
+
+    def _step(self, chosen: list[Rows]) -> None:
+        p = self.progress
+        rate = learning_rate(self.config, p.step, self._spent)
+        total, count, tokens = self._gradients(chosen)
+        gradients = [parameter.grad for parameter in self.parameters if parameter.grad is not None]
+        norm = clip(gradients, 1 / max(1, count), self.config.clip)
+        if math.isfinite(total) and math.isfinite(norm):
+            self.optimizers.step(rate)
+            self._non_finite = 0
+            self._update_average()
+        else:
+            self._survive(total, norm)
+        for parameter in self.parameters:
+            parameter.grad = None
+        p.step += 1
+        p.tokens += tokens
+        self.listen(
+            Event(
+                "step",
+                {
+                    "step": p.step,
+                    "epoch": self.epochs,
+                    "loss": total / max(1, count),
+                    "rate": rate,
+                    "norm": norm,
+                    "tokens": tokens,
+                    "seconds": self._seconds(),
+                    "spent": self._spent,
+                },
+            )
+        )
+
+    def _survive(self, total: float, norm: float) -> None:
+        """Leave out a step whose loss or gradient is not a finite number; give up when it does not get better."""
+        self._non_finite += 1
+        self.progress.skipped += 1
+        what = f"loss {total:.3g}, gradient norm {norm:.3g}"
+        self._note(f"step {self.progress.step + 1} is left out: not a finite number ({what})")
+        if self._non_finite >= NON_FINITE_LIMIT:
+            raise TrainingError(
+                f"{NON_FINITE_LIMIT} steps in a row gave numbers that are not finite ({what}); try a lower rate: "
+                f"--set train.lr={self.config.lr / 4:g}"
+            )
+
+    def _update_average(self) -> None:
+        """a ← a + (w − a) / n, where n is the given share of the steps so far: a window that grows with the run."""
+        if self.average is not None:
+            window = max(1.0, self.config.average * self.progress.step)
+            torch._foreach_lerp_(self.average, [p.detach() for p in self.parameters], 1 / window)
+
+    # ── before, between and after ─────────────────────────────────────────────────────────────────────────────────
+
+    def _forecast(self) -> None:
+        """Time a few real steps, without changing anything, and say what lies ahead."""
+        plan = self.batches.epoch(0)
+        chosen = sorted(plan[: 8 * FORECAST_STEPS], key=lambda rows: -len(rows))[:: 8][:FORECAST_STEPS]
+        self._gradients(chosen[:1])  # the first pass pays for allocations
+        began, tokens = time.monotonic(), 0
+        for rows in chosen:
+            tokens += self._gradients([rows])[2]
+        speed = tokens / (time.monotonic() - began)
+        for parameter in self.parameters:
+            parameter.grad = None
+        corpus = self.batches.corpus
+        epoch_tokens = len(corpus.source.ids) + len(corpus.target.ids) + 2 * len(corpus)
+        figures = {
+            "tokens_per_second": speed,
+            "epoch_seconds": epoch_tokens / speed,
+            "steps_per_epoch": self._steps_in_epoch(0),
+            "memory": memory_used(),
+            "padding": self.batches.padding(0),
+            "parameters": sum(parameter.numel() for parameter in self.parameters),
+            "seconds": self._seconds(),
+        }
+        self.listen(Event("forecast", figures))
+
+    def _validation_due(self, before: float) -> bool:
+        """At every tenth of the budget (`before` is what was spent before this step), or at the end of an epoch."""
+        p, every = self.progress, self.config.validate_every
+        if every:
+            return p.step % every == 0
+        if self.config.budgeted:
+            return int(10 * self._spent) > int(10 * before)
+        return p.position == 0 or p.step % LONGEST_WITHOUT_VALIDATION == 0
+
+    def _validate(self) -> bool:
+        """Score the averaged weights on the dev part and keep them if they are the best; True when it is time to end."""
+        p = self.progress
+        with self.averaged():
+            self.model.eval()
+            found = self.validate(self.model)
+            better = p.best_score is None or found.score > p.best_score
+            if better:
+                write_bytes(self.folder / "best.safetensors", save(weights_of(self.model)))
+                p.best_score, p.best_step, p.stale = found.score, p.step, 0
+            else:
+                p.stale += 1
+        figures = {"step": p.step, "score": found.score, "best": better, "seconds": self._seconds(), **found.figures}
+        self.listen(Event("validation", {**figures, "example": found.example}))
+        patience = self.config.patience or (None if self.config.budgeted else PATIENCE)
+        return patience is not None and p.stale >= patience
+
+    @contextmanager
+    def averaged(self) -> Iterator[None]:
+        """The model with its averaged weights, inside."""
+        if self.average is None:
+            yield
+            return
+        self._swap()
+        try:
+            yield
+        finally:
+            self._swap()
+
+    def _swap(self) -> None:
+        assert self.average is not None
+        for index, parameter in enumerate(self.parameters):
+            parameter.data, self.average[index] = self.average[index], parameter.data
+
+    def take_best(self) -> None:
+        """Leave the model with the weights that scored best."""
+        if (self.folder / "best.safetensors").exists():
+            put_weights(self.model, load_file(self.folder / "best.safetensors"), str(self.folder))
+        elif self.average is not None:
+            self._swap()
+        self.model.eval()
+
+    # ── checkpoints ───────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _save(self) -> None:
+        if self._saved_step == self.progress.step and not self.progress.finished:
+            return
+        names = [name for name, parameter in self.model.named_parameters() if parameter.requires_grad]
+        tensors: dict[str, Tensor] = {f"model.{name}": p for name, p in zip(names, self.parameters, strict=True)}
+        if self.average is not None:
+            tensors |= {f"average.{name}": a for name, a in zip(names, self.average, strict=True)}
+        tensors |= {f"optimizer.{name}": value for name, value in self.optimizers.state().items()}
+        checkpoints.save(self.folder / "checkpoints", self.progress, tensors)
+        self._saved_step = self.progress.step
+
+    def _restore(self) -> None:
+        found = checkpoints.load(self.folder / "checkpoints", self._note)
+        if found is None:
+            return
+        progress, tensors = found
+        if progress.corpus != self.progress.corpus:
+            raise TrainingError(f"{self.folder}: the checkpoints were trained on other data than the corpus beside them")
+        names = [name for name, parameter in self.model.named_parameters() if parameter.requires_grad]
+        with torch.no_grad():
+            for index, (name, parameter) in enumerate(zip(names, self.parameters, strict=True)):
+                parameter.copy_(tensors[f"model.{name}"])
+                if self.average is not None:
+                    self.average[index].copy_(tensors[f"average.{name}"])
+        prefix = "optimizer."
+        self.optimizers.restore({k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)})
+        self._earlier = progress.seconds
+        self.progress, self._saved_step = progress, progress.step
+        self._spent = self.spent
+        if self.config.budgeted and self._spent < 1.0:  # a budget that has been raised since goes on
+            progress.finished = False
+        self._note(f"resumed at step {progress.step}")
+
+    def _note(self, text: str) -> None:
+        self.listen(Event("note", {"text": text, "seconds": self._seconds()}))
+
+
+@contextmanager
+def _stop_requests() -> Iterator[threading.Event]:
+    """An event that Ctrl-C and SIGTERM set; a second one ends the program at once, as usual."""
+    stop = threading.Event()
+    if threading.current_thread() is not threading.main_thread():  # signals can only be caught there
+        yield stop
+        return
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        stop.set()
+        for name in before:
+            signal.signal(name, before[name])
+
+    before = {name: signal.getsignal(name) for name in (signal.SIGINT, signal.SIGTERM)}
+    for name in before:
+        signal.signal(name, ask)
+    try:
+        yield stop
+    finally:
+        for name, handler in before.items():
+            signal.signal(name, handler)

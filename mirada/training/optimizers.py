@@ -1,0 +1,69 @@
+"""The optimisers, and their memory as plain named tensors, so that a checkpoint can hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+from torch.optim import SGD, Adam, AdamW, Muon, Optimizer
+
+from mirada.training.settings import TrainConfig
+
+
+class Optimizers:
+    """One or two optimisers that step together: Muon takes the matrices inside the model, AdamW all the rest."""
+
+    def __init__(self, model: nn.Module, config: TrainConfig):
+        self.names = {parameter: name for name, parameter in model.named_parameters()}
+        self.parts = _build(self.names, model, config)
+
+    def step(self, rate: float) -> None:
+        for part in self.parts:
+            for group in part.param_groups:
+                group["lr"] = rate
+            part.step()
+
+    def state(self) -> dict[str, Tensor]:
+        """Everything they remember: `exp_avg.encoder.layers.0.…`."""
+        return {
+            f"{key}.{self.names[parameter]}": value
+            for part in self.parts
+            for parameter, memory in part.state.items()
+            for key, value in memory.items()
+        }
+
+    def restore(self, state: Mapping[str, Tensor]) -> None:
+        by_name = {name: parameter for parameter, name in self.names.items()}
+        owners = {id(p): part for part in self.parts for group in part.param_groups for p in group["params"]}
+        for path, value in state.items():
+            key, _, name = path.partition(".")
+            parameter = by_name[name]
+            # A step count stays on the CPU, as PyTorch has it; everything else lives beside its parameter.
+            owners[id(parameter)].state[parameter][key] = value if key == "step" else value.to(parameter.device)
+
+
+def _build(names: Mapping[nn.Parameter, str], model: nn.Module, config: TrainConfig) -> list[Optimizer]:
+    everything = list(names)
+    if config.optimizer == "sgd":
+        return [SGD(everything, lr=config.lr, momentum=config.momentum, weight_decay=config.weight_decay)]
+    if config.optimizer == "adam":
+        return [Adam(everything, lr=config.lr, betas=config.betas, weight_decay=config.weight_decay, fused=True)]
+    # Decay shrinks matrices, not biases, gains or embeddings (a rare word's vector would fade away).
+    embeddings = {id(m.weight) for m in model.modules() if isinstance(m, nn.Embedding)}
+    matrices = [p for p in everything if p.ndim == 2 and id(p) not in embeddings]
+    others = [p for p in everything if p.ndim != 2 or id(p) in embeddings]
+    if config.optimizer == "muon":
+        muon = Muon(matrices, lr=config.lr, weight_decay=config.weight_decay, adjust_lr_fn="match_rms_adamw")
+        return [muon, AdamW(others, lr=config.lr, betas=config.betas, weight_decay=0.0, fused=True)]
+    groups = [{"params": matrices, "weight_decay": config.weight_decay}, {"params": others, "weight_decay": 0.0}]
+    return [AdamW(groups, lr=config.lr, betas=config.betas, fused=True)]
+
+
+def clip(gradients: list[Tensor], scale: float, largest: float) -> float:
+    """Multiply the gradients by `scale`, then shrink them to norm `largest` (0: do not); their norm before that."""
+    norm = float(torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))) * scale
+    if largest and norm > largest:
+        scale *= largest / norm
+    torch._foreach_mul_(gradients, scale)
+    return norm

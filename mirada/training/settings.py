@@ -1,0 +1,107 @@
+"""The settings of training, and the budget that ends it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import cos, pi, sqrt
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from mirada.config import Section
+
+
+class TrainConfig(Section):
+    """How a model is trained; the defaults suit a CPU."""
+
+    optimizer: Literal["muon", "adamw", "adam", "sgd"] = "adamw"
+    lr: float = Field(2e-3, gt=0)
+    """The highest learning rate, reached after the warm-up."""
+    betas: tuple[float, float] = (0.9, 0.98)
+    """Adam's decay rates of the first and second moment."""
+    momentum: float = Field(0.9, ge=0, lt=1)
+    """Of SGD."""
+    weight_decay: float = Field(0.0, ge=0)
+    schedule: Literal["auto", "linear", "cosine", "inverse_sqrt", "constant"] = "auto"
+    """How the rate falls. `auto`: linear to zero at the end of the budget, 1/√step when there is no budget."""
+    warmup: int = Field(100, ge=0)
+    """Steps in which the rate rises (a tenth of the budget at most)."""
+    batch_tokens: int = Field(4000, ge=16)
+    """Tokens in a batch, both sides and padding counted."""
+    accumulate: int = Field(1, ge=1)
+    """Batches whose gradients are added up for one step."""
+    label_smoothing: float = Field(0.1, ge=0, lt=1)
+    clip: float = Field(1.0, ge=0)
+    """The largest norm of the gradient; 0 does not clip."""
+    average: float = Field(0.02, ge=0, lt=1)
+    """Keep a running average of the weights over this share of the steps so far, and score and save that; 0 is off."""
+    minutes: float | None = Field(None, gt=0)
+    epochs: int | None = Field(None, ge=1)
+    steps: int | None = Field(None, ge=1)
+    patience: int | None = Field(None, ge=1)
+    """Stop after so many validations without a better score (8 when there is no budget, else never)."""
+    validate_every: int | None = Field(None, ge=1)
+    """Steps between validations; unless given, a tenth of the budget, or an epoch (2,000 steps at most)."""
+    validate_sentences: int = Field(400, ge=1)
+    """Dev sentences that are translated in a validation while training; the final scores use all of them."""
+    checkpoint_every: int | None = Field(None, ge=1)
+    """Steps between checkpoints; unless given, about a minute."""
+    seed: int = Field(1, ge=0)
+    threads: int | None = Field(None, ge=1, le=1024)
+    """Unless given, one a core."""
+    device: str = "auto"
+
+    @model_validator(mode="after")
+    def _decay_needs_an_end(self) -> TrainConfig:
+        if self.schedule in ("linear", "cosine") and not self.budgeted:
+            raise ValueError(
+                f"train.schedule={self.schedule} falls to zero at the end of a budget: "
+                "give train.minutes, train.epochs or train.steps"
+            )
+        return self
+
+    @property
+    def budgeted(self) -> bool:
+        return any(limit is not None for limit in (self.minutes, self.epochs, self.steps))
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a training may spend; whatever is used up first ends it."""
+
+    steps: int | None
+    epochs: int | None
+    seconds: float | None
+
+    @classmethod
+    def of(cls, config: TrainConfig) -> Budget:
+        return cls(config.steps, config.epochs, config.minutes * 60 if config.minutes else None)
+
+    def spent(self, steps: int, epochs: float, seconds: float) -> float:
+        """How far a training is, from 0 to 1; always 0 when it has no budget."""
+        used = ((steps, self.steps), (epochs, self.epochs), (seconds, self.seconds))
+        return min(1.0, max(amount / limit if limit else 0.0 for amount, limit in used))
+
+
+def learning_rate(config: TrainConfig, step: int, spent: float) -> float:
+    """The rate of a step (counted from 0): a rise over the warm-up, times a fall.
+
+        linear        1 − s                    s the share of the budget that is spent
+        cosine        (1 + cos πs) / 2
+        inverse_sqrt  √(warmup / step)         Vaswani et al. 2017, §5.3
+    """
+    rise = min(1.0, (step + 1) / config.warmup) if config.warmup else 1.0
+    if config.budgeted:
+        rise = max(rise, min(1.0, 10 * spent))  # a short budget is not all warm-up
+    schedule = config.schedule
+    if schedule == "auto":
+        schedule = "linear" if config.budgeted else "inverse_sqrt"
+    if schedule == "linear":
+        fall = 1 - spent
+    elif schedule == "cosine":
+        fall = (1 + cos(pi * spent)) / 2
+    elif schedule == "inverse_sqrt":
+        fall = sqrt(max(1, config.warmup) / max(1, config.warmup, step + 1))
+    else:
+        fall = 1.0
+    return config.lr * rise * fall
