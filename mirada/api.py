@@ -12,19 +12,20 @@ from pathlib import Path
 from typing import Any, overload
 
 import torch
-from torch import nn
 
 from mirada import bundle as bundles
 from mirada import config as configuration
 from mirada import models
+from mirada.contracts import Network
 from mirada.data.batching import Batches
 from mirada.data.prepare import DataConfig, Prepared, fault, prepare, read_pairs
 from mirada.data.tokenizer import Tokenizer, TokenizerConfig
 from mirada.decoding import DecodeConfig
 from mirada.device import settle
-from mirada.errors import BundleError, ConfigError, DataError, Interrupted, UsageError
+from mirada.errors import BundleError, ConfigError, DataError, Interrupted, TrainingError, UsageError
 from mirada.evaluation import Evaluation, bleu, evaluate
 from mirada.files import write_text
+from mirada.inspection.attention import CrossAttention
 from mirada.tasks.translation import CrossEntropy, Translation, Translator
 from mirada.training.loop import Event, Listener, Training, Validation
 from mirada.training.report import Log, draw_curves, read_log
@@ -33,7 +34,12 @@ from mirada.training.settings import TrainConfig
 FINAL_SENTENCES = 2000
 """Dev sentences that the scores of a finished training are measured on, at most."""
 
-SECTIONS = {"data": DataConfig, "tokenizer": TokenizerConfig, "train": TrainConfig, "decode": DecodeConfig}
+SECTIONS: dict[str, type[configuration.Section]] = {
+    "data": DataConfig,
+    "tokenizer": TokenizerConfig,
+    "train": TrainConfig,
+    "decode": DecodeConfig,
+}
 
 
 class Model:
@@ -44,20 +50,20 @@ class Model:
         path: Path,
         card: dict[str, Any],
         config: configuration.Values,
-        network: nn.Module,
+        network: Network,
         source_tokenizer: Tokenizer,
         target_tokenizer: Tokenizer,
         device: torch.device,
     ):
         self.path, self.card, self.config, self.network = path, card, config, network.eval().to(device)
         limit = int(config["model"]["max_length"])
-        self._translator = Translator(network, source_tokenizer, target_tokenizer, limit, device)  # type: ignore[arg-type]
+        self._translator = Translator(network, source_tokenizer, target_tokenizer, limit, device)
 
     def decode_config(self, **changes: Any) -> DecodeConfig:
         """The bundle's way of decoding, with changes (None changes nothing)."""
         given = {key: value for key, value in changes.items() if value is not None}
         built = configuration.build({"decode": DecodeConfig}, {"decode": {**self.config.get("decode", {}), **given}})
-        return built["decode"]  # type: ignore[no-any-return]
+        return built["decode"]
 
     @overload
     def translate(self, texts: str, *, prefix: str = ..., **decode: Any) -> Translation: ...
@@ -92,6 +98,16 @@ class Model:
         sources = [source for source, _ in rows]
         outputs = [translation.text for translation in self.translate(sources, **decode)]
         return evaluate(sources, outputs, [references for _, references in rows])
+
+    def attend(self, text: str, **decode: Any) -> CrossAttention:
+        """Translate one sentence and return where every head of every layer looked for each token."""
+        ids, hypothesis = self._translator.look(text, self.decode_config(**decode))
+        assert hypothesis.attention is not None
+        return CrossAttention(
+            source=[*self._translator.source.pieces(ids), "</s>"],
+            target=[*self._translator.target.pieces(hypothesis.tokens), "</s>"],
+            weights=hypothesis.attention.permute(1, 2, 0, 3).cpu().numpy(),  # [T, L, H, S] -> [L, H, T, S]
+        )
 
     @property
     def parameters(self) -> int:
@@ -163,20 +179,28 @@ def train(
     given = {section: {key: v for key, v in part.items() if v not in (None, [])} for section, part in chosen.items()}
     if resume is not None:
         if given["data"] or out or model or preset or config or overwrite or "seed" in given["train"]:
-            raise UsageError("--resume takes the bundle alone; only the budget, --threads, --device and --set may change")
+            raise UsageError(
+                "--resume takes the bundle alone; only the budget, --threads, --device and --set may change"
+            )
         folder = Path(resume)
         values = _resumed(folder, configuration.merge(settings or {}, given))
     else:
         values = _effective(model, preset, config, settings, given)
         folder = _claim(out, overwrite)
-    with _locked(folder):
-        write_text(folder / "config.yaml", configuration.dump(values))
-        return _run(folder, values, listen, started)
+    try:
+        with _locked(folder):
+            write_text(folder / "config.yaml", configuration.dump(values))
+            return _run(folder, values, listen, started)
+    except OSError as error:  # the data's own faults are DataErrors by now: this is the disk that is written to
+        where = error.filename or folder
+        raise TrainingError(
+            f"{where}: {error.strerror or error}; what was saved is intact, resume with: mirada train --resume {folder}"
+        ) from None
 
 
 def _paths(given: str | Path | Sequence[str | Path]) -> list[str]:
-    one = isinstance(given, (str, Path))
-    return [str(Path(path).absolute()) for path in ([given] if one else given)]  # type: ignore[list-item]
+    several = [given] if isinstance(given, (str, Path)) else given
+    return [str(Path(path).absolute()) for path in several]
 
 
 def _effective(
@@ -199,8 +223,9 @@ def check(values: Mapping[str, Any]) -> configuration.Values:
     entry = models.find(values["model"]["name"])
     built = configuration.build({**SECTIONS, "model": entry.config}, values)
     if not built["tokenizer"].joint and built["model"].tie == "all":
-        raise ConfigError("tokenizer.joint=false gives two vocabularies, so embeddings cannot all be tied: "
-                          "--set model.tie=output")
+        raise ConfigError(
+            "tokenizer.joint=false gives two vocabularies, so embeddings cannot all be tied: --set model.tie=output"
+        )
     if built["data"].max_tokens >= built["model"].max_length:
         raise ConfigError(
             f"data.max_tokens={built['data'].max_tokens} must be below model.max_length={built['model'].max_length}"
@@ -304,14 +329,14 @@ def _run(folder: Path, values: configuration.Values, listen: Listener, started: 
     return load(folder, device=settings.device, threads=settings.threads)
 
 
-def _validator(translator: Translator, data: Prepared, settings: TrainConfig) -> Callable[[nn.Module], Validation]:
+def _validator(translator: Translator, data: Prepared, settings: TrainConfig) -> Callable[[Network], Validation]:
     """Greedy translations of a part of the dev set, and their BLEU."""
     chosen = data.dev[: settings.validate_sentences]
     sources = [source for source, _ in chosen]
     references = [targets for _, targets in chosen]
     example = min(range(len(chosen)), key=lambda i: abs(len(sources[i].split()) - 8))
 
-    def validate(network: nn.Module) -> Validation:
+    def validate(network: Network) -> Validation:
         outputs = [t.text for t in translator.translate(sources, DecodeConfig(beam=1))]
         return Validation(
             score=bleu(outputs, references),
@@ -324,7 +349,7 @@ def _validator(translator: Translator, data: Prepared, settings: TrainConfig) ->
 def _card(
     values: configuration.Values,
     data: Prepared,
-    training: Training,
+    training: Training[Network],
     model: Model,
     scores: Evaluation | None,
     device: torch.device,
@@ -349,3 +374,35 @@ def _card(
         },
         "scores": scores.as_dict() if scores else None,
     }
+
+
+def info(path: str | Path) -> dict[str, Any]:
+    """What a bundle is: its card, and its configuration."""
+    return {**bundles.read_card(Path(path)), "config": configuration.read(Path(path) / "config.yaml")}
+
+
+def info_text(path: str | Path) -> str:
+    """The same for a person."""
+    about = info(path)
+    data, run, model = about["data"], about["training"], about["config"]["model"]
+    languages = about["languages"]
+    pair = f"{languages['source'] or '?'} → {languages['target'] or '?'}"
+    left_out = sum(data["excluded"].values())
+    lines = [
+        ("task", f"{about['task']}, {pair}"),
+        ("model", f"{about['model']}, {about['parameters']:,} parameters"),
+        ("sizes", ", ".join(f"{key} {value}" for key, value in model.items() if key != "name")),
+        ("data", f"{data['training']:,} pairs, {data['words']:,} words, {left_out:,} left out"),
+        ("dev", f"{data['dev']:,} pairs" + (", held out of the data" if data["held_out"] else "")),
+        ("subwords", f"{data['vocabulary']:,}"),
+        (
+            "training",
+            f"{run['steps']:,} steps, {run['epochs']:g} epochs, {run['seconds'] / 60:.1f} minutes on {run['device']} "
+            f"with {run['threads']} threads" + ("" if run["finished"] else " (not finished)"),
+        ),
+        ("data id", data["fingerprint"][:16]),
+        ("written by", ", ".join(f"{name} {version}" for name, version in about["software"].items())),
+    ]
+    for score in (about["scores"] or {}).get("scores", []):
+        lines.append((score["name"], f"{score['value']:.1f}   {score['signature']}"))
+    return "\n".join(f"{name:<11} {value}" for name, value in lines)

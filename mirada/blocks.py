@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 import torch
 import torch.nn.functional as F
@@ -96,7 +96,13 @@ class MultiHead(Part):
         else:
             heads, weights = scaled_dot_product(q, memory.k, memory.v, mask, switches.scale)
             if tape is not None:
-                for name, tensor in (("q", q), ("k", memory.k), ("v", memory.v), ("weights", weights), ("heads", heads)):
+                for name, tensor in (
+                    ("q", q),
+                    ("k", memory.k),
+                    ("v", memory.v),
+                    ("weights", weights),
+                    ("heads", heads),
+                ):
                     tape.record(self, name, tensor)
         if silenced := switches.silenced(self.path):
             heads = heads.index_fill(1, torch.tensor(silenced, device=heads.device), 0.0)
@@ -221,7 +227,7 @@ class Decoder(Part):
 
     def remember(self, memory: Tensor) -> list[KeyValues]:
         """Each layer's keys and values of the encoder's output [B, S, D], projected once a sentence."""
-        return [layer.cross.remember(memory) for layer in self.layers]
+        return [cast(DecoderLayer, layer).cross.remember(memory) for layer in self.layers]
 
     def forward(
         self,

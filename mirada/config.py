@@ -45,7 +45,9 @@ def read(path: str | Path) -> Values:
     if values is None:
         return {}
     if not isinstance(values, dict):
-        raise ConfigError(f"{path}: a configuration is made of 'section:' and 'key: value' lines, not of {values!r:.40}")
+        raise ConfigError(
+            f"{path}: a configuration is made of 'section:' and 'key: value' lines, not of {values!r:.40}"
+        )
     return values
 
 
@@ -60,7 +62,7 @@ def override(text: str) -> Values:
         parsed = value
     for name in reversed(key.strip().split(".")):
         parsed = {name: parsed}
-    return parsed  # type: ignore[no-any-return]
+    return parsed
 
 
 def merge(*layers: Mapping[str, Any]) -> Values:

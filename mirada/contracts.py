@@ -65,15 +65,12 @@ class Batch:
         return replace(self, source=self.source.to(device), target=self.target.to(device))
 
 
-class Loss(NamedTuple):
+@dataclass(frozen=True)
+class Loss:
     """A sum and the number of things summed, so that averages over unequal batches come out right."""
 
     total: Tensor  # [] with gradient
     count: int
-
-    @property
-    def mean(self) -> float:
-        return self.total.item() / max(1, self.count)
 
 
 class State(Protocol):
@@ -104,6 +101,24 @@ class Generator(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Switches:
+    """Parts of a model to leave out, to see what they are for. Everything is on unless named."""
+
+    scale: bool = True  # the division by √d_k
+    future_mask: bool = True  # the mask that hides the tokens to come
+    positions: bool = True  # the position encoding
+    residual_off: frozenset[str] = frozenset()  # paths of residual connections that are cut: encoder.0.add_self
+    heads_off: frozenset[tuple[str, int]] = frozenset()  # (path, head) pairs that contribute nothing
+
+    def silenced(self, path: str) -> list[int]:
+        """The heads of one attention that are switched off."""
+        return [head for owner, head in self.heads_off if owner == path]
+
+
+ALL_ON = Switches()
+
+
 class Part(nn.Module):
     """A module that knows its path in the model (`decoder.2.cross`), the name its tensors have on a tape."""
 
@@ -114,6 +129,23 @@ class Part(nn.Module):
         for name, module in self.named_modules():
             if isinstance(module, Part):
                 module.path = name.replace("layers.", "").replace("self_", "self")
+
+
+class Network(Part):
+    """A model that trains on whole targets at once and generates token by token (a `Generator`)."""
+
+    output: nn.Module
+    """From the decoder's vectors [.., D] to scores [.., V]."""
+
+    def hidden(self, batch: Batch, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
+        """The decoder's output [B, T, D] on the true target: all positions at once."""
+        raise NotImplementedError
+
+    def start(self, batch: Batch, *, attention: bool = False) -> Step:
+        raise NotImplementedError
+
+    def step(self, tokens: Tensor, state: State) -> Step:
+        raise NotImplementedError
 
 
 @dataclass
@@ -133,21 +165,3 @@ class Tape:
         path = f"{part.path}.{name}" if part.path else name
         if self.wants(path):
             self.tensors[path] = tensor
-
-
-@dataclass(frozen=True)
-class Switches:
-    """Parts of a model to leave out, to see what they are for. Everything is on unless named."""
-
-    scale: bool = True  # the division by √d_k
-    future_mask: bool = True  # the mask that hides the tokens to come
-    positions: bool = True  # the position encoding
-    residual_off: frozenset[str] = frozenset()  # paths of residual connections that are cut: encoder.0.add_self
-    heads_off: frozenset[tuple[str, int]] = frozenset()  # (path, head) pairs that contribute nothing
-
-    def silenced(self, path: str) -> list[int]:
-        """The heads of one attention that are switched off."""
-        return [head for owner, head in self.heads_off if owner == path]
-
-
-ALL_ON = Switches()

@@ -1,6 +1,6 @@
 """Greedy, beam and sampling: one loop over one protocol (`contracts.Generator`), which knows no model.
 
-    n sentences still open    W hypotheses kept a sentence    C candidates a sentence    R = n · W rows
+n sentences still open    W hypotheses kept a sentence    C candidates a sentence    R = n · W rows
 """
 
 from __future__ import annotations
@@ -59,7 +59,9 @@ class Hypothesis:
     log_probability: float  # of the tokens after the prefix, EOS included
     score: float  # log_probability / length^α
     complete: bool  # False when the length limit forced the end
-    attention: Tensor | None = None  # [T, L, H, S]: the weights with which each token after the prefix, and EOS, was chosen
+    attention: Tensor | None = (
+        None  # [T, L, H, S]: the weights with which each token after the prefix, and EOS, was chosen
+    )
 
 
 @dataclass
@@ -101,10 +103,7 @@ def decode(
     for length in range(1, max(limits, default=0) + 1):
         at_limit = torch.tensor([limits[sentence] <= length for sentence in beams.sentences], device=device)
         logits[:, [PAD, BOS]] = NEVER
-        if noise is None:
-            found = _best(logits, beams.scores)
-        else:
-            found = noise.draw(logits, beams)
+        found = noise.draw(logits, beams) if noise else _best(logits, beams.scores)
         scores, parents, tokens = _end(found, logits, beams.scores, at_limit)
         _keep_finished(finished, beams, scores, parents, tokens, weights, at_limit, prefixes, config)
         open_ = torch.tensor(
@@ -190,7 +189,7 @@ def _go_on(
     beams: _Beams, scores: Tensor, parents: Tensor, tokens: Tensor, open_: Tensor, weights: Tensor | None
 ) -> tuple[Tensor, Tensor]:
     """Keep the W best candidates that have not ended, of the sentences still open: old rows and their next tokens."""
-    n, width = beams.scores.shape
+    width = beams.scores.shape[1]
     over = tokens == EOS
     kept = over.int().argsort(dim=1, stable=True)[:, :width]  # [n, W]
     scores = scores.masked_fill(over, NEVER).gather(1, kept)

@@ -12,8 +12,9 @@ import itertools
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -33,9 +34,7 @@ class Side:
     def __init__(self, folder: Path, name: str, dtype: str):
         self.offsets: npt.NDArray[np.int64] = np.memmap(folder / f"{name}.offsets", dtype=np.int64, mode="r")
         size = int(self.offsets[-1])
-        self.ids: Ids = (
-            np.memmap(folder / f"{name}.ids", dtype=dtype, mode="r") if size else np.zeros(0, dtype=dtype)
-        )
+        self.ids: Ids = np.memmap(folder / f"{name}.ids", dtype=dtype, mode="r") if size else np.zeros(0, dtype=dtype)
         if len(self.ids) != size:
             raise DataError(f"{folder}: {name}.ids has {len(self.ids)} ids, its offsets say {size}: delete the folder")
 
@@ -91,7 +90,7 @@ def write_corpus(
     """Tokenise the pairs into `folder`. A pair over `longest` tokens on a side is left out: too_long(index, tokens)."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "corpus.json").unlink(missing_ok=True)
-    dtype = np.dtype(np.uint16 if vocabulary <= 65_536 else np.uint32)
+    dtype: np.dtype[Any] = np.dtype(np.uint16 if vocabulary <= 65_536 else np.uint32)
     done = 0
     with _SideWriter(folder, "source", dtype) as source_out, _SideWriter(folder, "target", dtype) as target_out:
         for chunk in batched(pairs, CHUNK):
@@ -121,13 +120,14 @@ def batched(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
 class _SideWriter:
     """Appends sentences to the two files of one side."""
 
-    def __init__(self, folder: Path, name: str, dtype: np.dtype[np.unsignedinteger]):
+    def __init__(self, folder: Path, name: str, dtype: np.dtype[Any]):
         self.dtype = dtype
         self.end = 0
         self.digest = hashlib.sha256()
-        self._ids = open(folder / f"{name}.ids", "wb")
-        self._offsets = open(folder / f"{name}.offsets", "wb")
-        self._offsets.write(np.int64(0).tobytes())
+        self._files = ExitStack()
+        self._ids = self._files.enter_context((folder / f"{name}.ids").open("wb"))
+        self._offsets = self._files.enter_context((folder / f"{name}.offsets").open("wb"))
+        self._offsets.write(bytes(8))
 
     def add(self, ids: list[int]) -> None:
         body = np.asarray(ids, dtype=self.dtype).tobytes()
@@ -141,5 +141,4 @@ class _SideWriter:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._ids.close()
-        self._offsets.close()
+        self._files.close()

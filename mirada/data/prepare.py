@@ -1,10 +1,10 @@
 """From the user's files to what training reads: checked, split, tokenised, on disk.
 
-    <folder>/corpus/        the tokenised training part
-    <folder>/dev.jsonl      the dev part, as text
-    <folder>/source.json    the tokenizers (`target.json` too, unless they are joint)
-    <folder>/excluded.tsv   every pair that is left out: file, line, reason
-    <folder>/prepared.json  the report; written last, so that its presence means all of it is there
+<folder>/corpus/        the tokenised training part
+<folder>/dev.jsonl      the dev part, as text
+<folder>/source.json    the tokenizers (`target.json` too, unless they are joint)
+<folder>/excluded.tsv   every pair that is left out: file, line, reason
+<folder>/prepared.json  the report; written last, so that its presence means all of it is there
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ Notify = Callable[[str, int, int], None]
 class DataConfig(Section):
     """Which texts to learn from."""
 
-    pairs: list[str] = []
+    pairs: tuple[str, ...] = ()
     """TSV files: source, tab, target."""
     source: str | None = None
     """A file of source sentences, with `target` beside it."""
-    target: list[str] = []
+    target: tuple[str, ...] = ()
     """The translations of `source`, line by line; more than one file gives several translations of each line."""
-    dev: list[str] = []
+    dev: tuple[str, ...] = ()
     """The dev part: one TSV file, or a source file and its translations. Held out of the data when it is not given."""
     hold_out: int = Field(1000, ge=1, le=100_000)
     """Pairs to hold out when there is no dev file (at most a twentieth of the data)."""
@@ -311,9 +311,7 @@ class _Training:
         return self._places[index - self._first]
 
 
-def _learn(
-    training: _Training, config: TokenizerConfig, report: Report, notify: Notify
-) -> tuple[Tokenizer, Tokenizer]:
+def _learn(training: _Training, config: TokenizerConfig, report: Report, notify: Notify) -> tuple[Tokenizer, Tokenizer]:
     notify("learning subwords", 0, 0)
     size = config.vocabulary or suggest_vocabulary(report.words)
     every = max(1, 2 * report.read // LEARN_FROM)

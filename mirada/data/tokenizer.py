@@ -97,6 +97,11 @@ class Tokenizer:
         """The text of each sequence of ids, without the special ones."""
         return list(self._backend.decode_batch([list(ids) for ids in sentences], skip_special_tokens=True))
 
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """Each subword as text; half a character is shown as �."""
+        decoder = decoders.ByteLevel()
+        return [decoder.decode([self._backend.id_to_token(id) or ""]) for id in ids]
+
     def tokens(self, text: str) -> list[Token]:
         """The subwords of a text with the characters they stand for."""
         encoding = self._backend.encode(text, add_special_tokens=False)

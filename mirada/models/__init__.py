@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from mirada.config import Section, Values, nearest
+from mirada.contracts import Network
 from mirada.errors import ConfigError
 from mirada.models import transformer
 from mirada.models.transformer import Transformer, TransformerConfig
@@ -15,7 +18,8 @@ class Entry:
     """What the rest of Mirada needs to know of an architecture."""
 
     config: type[Section]
-    model: type[Transformer]
+    model: Callable[[Any, int, int], Network]
+    """From its configuration and the sizes of the two vocabularies."""
     presets: dict[str, Values]
     """Whole configurations by name: sizes under `model`, a recipe under `train` if the preset has one of its own."""
 

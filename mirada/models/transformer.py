@@ -1,7 +1,7 @@
 """The Transformer of "Attention Is All You Need" (Vaswani et al. 2017): an encoder–decoder made of attention.
 
-    source ─ embed + position ─ encoder ×N ──────────┐ keys, values
-    target ─ embed + position ─ decoder ×N (masked) ─┴─ · Eᵀ ─ softmax
+source ─ embed + position ─ encoder ×N ──────────┐ keys, values
+target ─ embed + position ─ decoder ×N (masked) ─┴─ · Eᵀ ─ softmax
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from mirada.blocks import Decoder, DecoderLayer, Dropout, Encoder, EncoderLayer, KeyValues, Positions
 from mirada.config import Section, Values
-from mirada.contracts import ALL_ON, PAD, Batch, Part, State, Step, Switches, Tape
+from mirada.contracts import ALL_ON, PAD, Batch, Network, State, Step, Switches, Tape
 
 
 class TransformerConfig(Section):
@@ -101,7 +101,7 @@ class TransformerState:
         return TransformerState(own, source, self.source_mask.index_select(0, rows), sentence, self.attention)
 
 
-class Transformer(Part):
+class Transformer(Network):
     """Encoder and decoder stacks between tied embeddings. A `Generator`."""
 
     def __init__(self, config: TransformerConfig, source_vocabulary: int, target_vocabulary: int):
@@ -109,9 +109,7 @@ class Transformer(Part):
         c = self.config = config
         self.source_embedding = nn.Embedding(source_vocabulary, c.width, PAD)
         shared = c.tie == "all"
-        self.target_embedding = (
-            self.source_embedding if shared else nn.Embedding(target_vocabulary, c.width, PAD)
-        )
+        self.target_embedding = self.source_embedding if shared else nn.Embedding(target_vocabulary, c.width, PAD)
         self.positions = Positions(c.max_length + 1, c.width, c.positions)  # + 1 for BOS
         self.dropout = Dropout(c.dropout)
         layer = (c.width, c.heads, c.feed_forward, c.dropout, c.norm, c.activation)
@@ -147,7 +145,6 @@ class Transformer(Part):
         return self.encoder(x, _over_keys(batch.source_mask), tape, switches)
 
     def hidden(self, batch: Batch, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
-        """The decoder's output [B, T, D] on the true target: all positions at once."""
         source = self.decoder.remember(self.encode(batch, tape, switches))
         x = self._embed(self.target_embedding, batch.target_input, 0, switches)
         nothing: list[KeyValues | None] = [None] * len(source)

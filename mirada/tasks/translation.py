@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
-from mirada.contracts import PAD, Batch, Generator, Loss
+from mirada.contracts import PAD, Batch, Generator, Loss, Network
 from mirada.data.batching import collate
 from mirada.data.tokenizer import Tokenizer
 from mirada.decoding import DecodeConfig, Hypothesis, decode
+from mirada.errors import InputError
 
 CELLS = 4096
 """Source tokens × beam that are translated at the same time."""
@@ -30,10 +31,10 @@ class CrossEntropy:
     def __init__(self, smoothing: float = 0.0):
         self.smoothing = smoothing
 
-    def __call__(self, model: nn.Module, batch: Batch) -> Loss:
+    def __call__(self, model: Network, batch: Batch) -> Loss:
         truth = batch.target_output  # [B, T]
         real = truth != PAD
-        logits: Tensor = model.output(model.hidden(batch)[real])  # type: ignore[operator]  # [N, V]
+        logits: Tensor = model.output(model.hidden(batch)[real])  # [N, V]
         total = F.cross_entropy(logits, truth[real], reduction="sum", label_smoothing=self.smoothing)
         return Loss(total, len(logits))
 
@@ -69,9 +70,7 @@ class _Piece:
 class Translator:
     """Texts through tokenizer, model and decoding, batched by length, in the order they came."""
 
-    def __init__(
-        self, model: Generator, source: Tokenizer, target: Tokenizer, max_length: int, device: torch.device
-    ):
+    def __init__(self, model: Generator, source: Tokenizer, target: Tokenizer, max_length: int, device: torch.device):
         self.model = model
         self.device = device
         self.source = source
@@ -116,21 +115,35 @@ class Translator:
             pieces += [_Piece(number, part, prefix) for part in sentences]
         return pieces, problems
 
-    def _decode(
-        self, pieces: Sequence[_Piece], config: DecodeConfig, progress: Callable[[int], None]
-    ) -> list[Options]:
+    def _decode(self, pieces: Sequence[_Piece], config: DecodeConfig, progress: Callable[[int], None]) -> list[Options]:
         """Every piece's n best texts."""
         options: dict[int, Options] = {}
         for numbers in similar([len(piece.ids) for piece in pieces], CELLS // config.width):
             chosen = [pieces[number] for number in numbers]
             batch = collate([piece.ids for piece in chosen], [piece.prefix for piece in chosen]).to(self.device)
             room = self.max_length - len(chosen[0].prefix)
-            limits = [max(1, min(room, int(config.max_ratio * len(piece.ids)) + 20)) for piece in chosen]
+            limits = [self._limit(config, piece.ids, room) for piece in chosen]
             best = decode(self.model, batch, config, limits)
             for number, hypotheses in zip(numbers, best, strict=True):
                 options[number] = self._texts(hypotheses)
             progress(len(options))
         return [options[number] for number in range(len(pieces))]
+
+    def look(self, text: str, config: DecodeConfig) -> tuple[list[int], Hypothesis]:
+        """The source ids of one sentence and its best hypothesis, with the attention that chose it."""
+        pieces, problems = self._cut([text], [])
+        if len(pieces) != 1:
+            raise InputError(
+                f"attention is shown for one sentence at a time: the text {problems.get(0, 'is empty or has several')}"
+            )
+        ids = pieces[0].ids
+        limit = self._limit(config, ids, self.max_length)
+        return ids, decode(self.model, collate([ids]).to(self.device), config, [limit], attention=True)[0][0]
+
+    @staticmethod
+    def _limit(config: DecodeConfig, source: Sequence[int], room: int) -> int:
+        """The most tokens that the translation of a source may have."""
+        return max(1, min(room, int(config.max_ratio * len(source)) + 20))
 
     def _texts(self, hypotheses: Sequence[Hypothesis]) -> Options:
         texts = self.target.decode([hypothesis.tokens for hypothesis in hypotheses])

@@ -57,7 +57,7 @@ def save(folder: Path, progress: Progress, tensors: dict[str, Tensor]) -> None:
         kept = _steps(folder)
         safe = f"the checkpoint of step {kept[-1]} is intact" if kept else "there is no earlier checkpoint"
         raise TrainingError(
-            f"{folder / name}.safetensors: could not be written ({error.strerror}, {len(content) // 2**20} MiB needed); "
+            f"{folder / name}.safetensors: could not be written ({error.strerror}, {len(content) // 2**20} MiB); "
             f"{safe}; make room, then resume"
         ) from None
     for step in _steps(folder)[:-KEPT]:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import torch
 from safetensors.torch import load_file, save
@@ -33,7 +33,8 @@ from mirada.training.checkpoints import Progress
 from mirada.training.optimizers import Optimizers, clip
 from mirada.training.settings import Budget, TrainConfig, learning_rate
 
-Objective = Callable[[nn.Module, Batch], Loss]
+Model = TypeVar("Model", bound=nn.Module)
+Objective = Callable[[Model, Batch], Loss]
 FORECAST_STEPS = 3
 CHECKPOINT_SECONDS = 60.0
 PATIENCE = 8
@@ -62,15 +63,15 @@ class Event:
 Listener = Callable[[Event], None]
 
 
-class Training:
+class Training(Generic[Model]):
     """One run in a folder: `checkpoints/` and `best.safetensors`."""
 
     def __init__(
         self,
-        model: nn.Module,
-        objective: Objective,
+        model: Model,
+        objective: Objective[Model],
         batches: Batches,
-        validate: Callable[[nn.Module], Validation],
+        validate: Callable[[Model], Validation],
         config: TrainConfig,
         folder: Path,
         device: torch.device,
@@ -218,7 +219,7 @@ class Training:
     def _forecast(self) -> None:
         """Time a few real steps, without changing anything, and say what lies ahead."""
         plan = self.batches.epoch(0)
-        chosen = sorted(plan[: 8 * FORECAST_STEPS], key=lambda rows: -len(rows))[:: 8][:FORECAST_STEPS]
+        chosen = sorted(plan[: 8 * FORECAST_STEPS], key=lambda rows: -len(rows))[::8][:FORECAST_STEPS]
         self._gradients(chosen[:1])  # the first pass pays for allocations
         began, tokens = time.monotonic(), 0
         for rows in chosen:
@@ -249,7 +250,7 @@ class Training:
         return p.position == 0 or p.step % LONGEST_WITHOUT_VALIDATION == 0
 
     def _validate(self) -> bool:
-        """Score the averaged weights on the dev part and keep them if they are the best; True when it is time to end."""
+        """Score the averaged weights and keep them if they are the best so far; True when it is time to end."""
         p = self.progress
         with self.averaged():
             self.model.eval()
@@ -309,7 +310,9 @@ class Training:
             return
         progress, tensors = found
         if progress.corpus != self.progress.corpus:
-            raise TrainingError(f"{self.folder}: the checkpoints were trained on other data than the corpus beside them")
+            raise TrainingError(
+                f"{self.folder}: the checkpoints were trained on other data than the corpus beside them"
+            )
         names = [name for name, parameter in self.model.named_parameters() if parameter.requires_grad]
         with torch.no_grad():
             for index, (name, parameter) in enumerate(zip(names, self.parameters, strict=True)):

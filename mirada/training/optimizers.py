@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
 import torch
 from torch import Tensor, nn
-from torch.optim import SGD, Adam, AdamW, Muon, Optimizer
+from torch.optim import SGD, Adam, AdamW, Optimizer
 
+from mirada.training.muon import Muon
 from mirada.training.settings import TrainConfig
 
 
@@ -27,7 +29,7 @@ class Optimizers:
     def state(self) -> dict[str, Tensor]:
         """Everything they remember: `exp_avg.encoder.layers.0.…`."""
         return {
-            f"{key}.{self.names[parameter]}": value
+            f"{key}.{self.names[cast(nn.Parameter, parameter)]}": value
             for part in self.parts
             for parameter, memory in part.state.items()
             for key, value in memory.items()
@@ -54,7 +56,7 @@ def _build(names: Mapping[nn.Parameter, str], model: nn.Module, config: TrainCon
     matrices = [p for p in everything if p.ndim == 2 and id(p) not in embeddings]
     others = [p for p in everything if p.ndim != 2 or id(p) in embeddings]
     if config.optimizer == "muon":
-        muon = Muon(matrices, lr=config.lr, weight_decay=config.weight_decay, adjust_lr_fn="match_rms_adamw")
+        muon = Muon(matrices, lr=config.lr, weight_decay=config.weight_decay)
         return [muon, AdamW(others, lr=config.lr, betas=config.betas, weight_decay=0.0, fused=True)]
     groups = [{"params": matrices, "weight_decay": config.weight_decay}, {"params": others, "weight_decay": 0.0}]
     return [AdamW(groups, lr=config.lr, betas=config.betas, fused=True)]

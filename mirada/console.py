@@ -1,0 +1,116 @@
+"""What a person sees while a model trains: a live line on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Any, TextIO
+
+from mirada.training.loop import Event
+
+PLAIN_SECONDS = 15.0
+"""Without a terminal, progress is a line this often."""
+
+
+def duration(seconds: float) -> str:
+    """Seconds as a person says them: 42 s, 3 min 20 s, 2 h 05 min."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+class Console:
+    """A listener that prints. Use it as a context manager, so that the live line is taken away at the end."""
+
+    def __init__(self, out: TextIO | None = None):
+        self.out = out or sys.stderr
+        self._live: Any = None
+        self._next_line = 0.0
+        self._began: tuple[float, float] | None = None  # seconds and share of the budget at the first step seen
+        self._recent: list[tuple[float, int, float]] = []  # seconds, tokens and loss of the last steps
+
+    def __enter__(self) -> Console:
+        if self.out.isatty():
+            from rich.console import Console as RichConsole
+            from rich.live import Live
+
+            self._live = Live(console=RichConsole(file=self.out), refresh_per_second=4, transient=True)
+            self._live.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.__exit__(kind, error, trace)
+            self._live = None
+
+    def line(self, text: str) -> None:
+        """A line that stays."""
+        if self._live is not None:
+            self._live.console.print(text, markup=False, highlight=False)
+        else:
+            print(text, file=self.out, flush=True)
+
+    def passing(self, text: str) -> None:
+        """A line that the next one replaces; without a terminal, one of many."""
+        if self._live is not None:
+            self._live.update(text)
+        elif time.monotonic() >= self._next_line:
+            self._next_line = time.monotonic() + PLAIN_SECONDS
+            print(text, file=self.out, flush=True)
+
+    def __call__(self, event: Event) -> None:
+        getattr(self, f"_{event.kind}")(event.figures)
+
+    def _preparing(self, f: dict[str, Any]) -> None:
+        share = f" {f['done']:,} of {f['total']:,}" if f["total"] else f" {f['done']:,}" if f["done"] else ""
+        self.passing(f"{f['what']}{share} …")
+
+    def _data(self, f: dict[str, Any]) -> None:
+        held = " (held out of the data: no sentence of it is in training)" if f["held_out"] else ""
+        self.line(f"data: {f['training']:,} training pairs, {f['dev']:,} dev{held}, {f['vocabulary']:,} subwords")
+        if f["excluded"]:
+            reasons = ", ".join(f"{count:,} {reason}" for reason, count in f["excluded"].items())
+            self.line(f"left out: {reasons} (line by line in excluded.tsv)")
+        if f["dev_also_in_training"]:
+            self.line(f"caution: {f['dev_also_in_training']:,} dev pairs are also training pairs: scores will flatter")
+
+    def _forecast(self, f: dict[str, Any]) -> None:
+        self.line(
+            f"forecast: {f['parameters'] / 1e6:.1f} M parameters, {f['tokens_per_second']:,.0f} tokens/s, "
+            f"{duration(f['epoch_seconds'])} an epoch ({f['steps_per_epoch']:,} steps), "
+            f"{f['memory'] / 2**30:.1f} GiB of memory, {f['padding']:.1%} padding"
+        )
+
+    def _step(self, f: dict[str, Any]) -> None:
+        self._recent = [*self._recent[-49:], (f["seconds"], f["tokens"], f["loss"])]
+        if self._began is None:
+            self._began = f["seconds"], f["spent"]
+        span = f["seconds"] - self._recent[0][0]
+        speed = sum(tokens for _, tokens, _ in self._recent[1:]) / span if span > 0 else 0.0
+        loss = sum(loss for _, _, loss in self._recent) / len(self._recent)
+        left = ""
+        done = f["spent"] - self._began[1]
+        if done > 0:
+            remaining = (f["seconds"] - self._began[0]) / done * (1 - f["spent"])
+            left = f"{f['spent']:4.0%}, {duration(remaining)} left | "
+        self.passing(f"{left}step {f['step']:,} epoch {f['epoch']:.2f} | loss {loss:.3f} | {speed:,.0f} tokens/s")
+
+    def _validation(self, f: dict[str, Any]) -> None:
+        best = " (best so far)" if f["best"] else ""
+        self.line(f"{duration(f['seconds'])}, step {f['step']:,}: dev BLEU {f['score']:.1f}{best}")
+        if f["example"]:
+            source, output, reference = f["example"]
+            self.line(f"    {source}\n    → {output}\n    = {reference}")
+
+    def _note(self, f: dict[str, Any]) -> None:
+        self.line(f["text"])
+
+    def _end(self, f: dict[str, Any]) -> None:
+        scores = ", ".join(f"{score['name']} {score['value']:.1f}" for score in f["scores"]["scores"])
+        self.line(f"done in {duration(f['seconds'])}: {scores} on {f['scores']['sentences']:,} dev sentences")

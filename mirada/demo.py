@@ -1,0 +1,58 @@
+"""The main job on the built-in corpus: train, translate, score, draw. `mirada demo` and `make demo` run it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from mirada import api
+from mirada.console import Console, duration
+from mirada.data import builtin
+
+PAIRS = 40_000
+SETTINGS = {"model": {"dropout": 0.0}, "tokenizer": {"vocabulary": 2000}}
+
+
+def run(out: Path, minutes: float, threads: int | None, console: Console) -> None:
+    """Write the corpus, train on it for so many minutes, and show what came of it, in the directory `out`."""
+    began = time.monotonic()
+    out.mkdir(parents=True, exist_ok=True)
+    _write(out / "train.tsv", builtin.training("es", "en", PAIRS))
+    held_out = builtin.test("es", "en", 1000)
+    _write(out / "dev.tsv", held_out[:500])
+    _write(out / "test.tsv", held_out[500:])
+    console.line(f"wrote {PAIRS:,} Spanish–English sentence pairs of the built-in language to {out / 'train.tsv'}")
+    model = api.train(
+        out / "train.tsv",
+        dev=out / "dev.tsv",
+        out=out / "es-en",
+        source_language="es",
+        target_language="en",
+        minutes=minutes,
+        settings=SETTINGS,
+        threads=threads,
+        overwrite=True,
+        listen=console,
+    )
+    console.line("\nsentences of the lecture notes, none of them in the training part:")
+    for example in builtin.notes("es", "en"):
+        output = model.translate(example.source).text
+        verdict = "right" if output in example.targets else f"expected: {example.targets[0]}"
+        console.line(f"    {example.source} → {output}   ({verdict})")
+    console.line("\non 500 test sentences that are not in the training part:")
+    console.line(model.evaluate(out / "test.tsv").as_text())
+    look = model.attend(builtin.notes("es", "en")[0].source)
+    look.draw(out / "attention.png")
+    console.line(
+        f"\npictures: {out / 'es-en' / 'curves.png'} (how it learned), {out / 'attention.png'} (what it looks at)\n"
+        f"all of it took {duration(time.monotonic() - began)}\n\n"
+        f"next:\n"
+        f'    mirada translate {out / "es-en"} "El perro negro no duerme."\n'
+        f"    mirada info {out / 'es-en'}\n"
+        f"    mirada train your-pairs.tsv --out my-translator"
+    )
+
+
+def _write(path: Path, examples: object) -> None:
+    rows = ("\t".join([example.source, *example.targets]) + "\n" for example in examples)  # type: ignore[attr-defined]
+    path.write_text("".join(rows), encoding="utf-8")

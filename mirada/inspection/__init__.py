@@ -1,0 +1,1 @@
+"""What a model looks at: attention as data and as pictures."""

@@ -1,0 +1,23 @@
+"""What many tests share: a small corpus, and a model trained on it until its choices are clear."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import mirada
+from tests import toy
+
+
+@pytest.fixture(scope="session")
+def toy_tsv(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """1,500 sentence pairs of the toy language."""
+    return toy.write(tmp_path_factory.mktemp("toy") / "pairs.tsv", toy.pairs(1500))
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory, toy_tsv: Path) -> mirada.Model:
+    """A model that has learned the toy language; its bundle is at `trained.path`."""
+    out = tmp_path_factory.mktemp("trained") / "bundle"
+    return mirada.train(toy_tsv, out=out, steps=500, settings=toy.TINY, source_language="es", target_language="en")

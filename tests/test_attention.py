@@ -1,0 +1,197 @@
+"""The attention formulas: the lecture notes' numbers, PyTorch's own kernel, and what masks promise."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from mirada.attention import Attended, fused, masked_softmax, scaled_dot_product
+
+X = torch.tensor([[1.0, 0.0], [0.0, 1.0], [-0.5, -0.5]], dtype=torch.float64)
+"""The three vectors of notes 001 and 002."""
+
+
+def close(actual: Tensor, expected: Tensor | list[list[float]] | list[float], tolerance: float = 1e-10) -> None:
+    expected = torch.as_tensor(expected, dtype=actual.dtype)
+    torch.testing.assert_close(actual, expected, rtol=0, atol=tolerance)
+
+
+def inputs(
+    *leading: int, t: int, s: int, k: int = 8, v: int = 8, seed: int = 0, dtype: torch.dtype = torch.float64
+) -> list[Tensor]:
+    """Random queries, keys and values that want gradients."""
+    random = torch.Generator().manual_seed(seed)
+    shapes = [(*leading, t, k), (*leading, s, k), (*leading, s, v)]
+    return [torch.randn(shape, generator=random, dtype=dtype).requires_grad_() for shape in shapes]
+
+
+def gradients(output: Tensor, of: list[Tensor]) -> list[Tensor]:
+    """The gradients of a weighted sum of the output, the same weights for the same shape."""
+    weights = torch.randn(output.shape, generator=torch.Generator().manual_seed(1), dtype=output.dtype)
+    return list(torch.autograd.grad((output * weights).sum(), of))
+
+
+# --- the notes' numbers ---
+
+
+def test_softmax_of_the_notes_scores() -> None:
+    weights = masked_softmax(torch.tensor([13.0, 9.0, 9.0], dtype=torch.float64), None)
+    close(weights, [0.96, 0.02, 0.02], 0.005)
+    close(weights, [1 / (1 + 2 * math.exp(-4)), *[1 / (2 + math.exp(4))] * 2])
+
+
+def test_scaling_turns_112_and_96_into_14_and_12() -> None:
+    q, k = torch.zeros(1, 64, dtype=torch.float64), torch.zeros(2, 64, dtype=torch.float64)
+    q[0, :2], k[0, 0], k[1, 1] = torch.tensor([8.0, 6.0]), 14.0, 16.0
+    close(q @ k.T, [[112.0, 96.0]])
+    weights = scaled_dot_product(q, k, torch.eye(2, dtype=torch.float64)).weights
+    close(weights, [[0.88, 0.12]], 0.005)
+    close(weights, [[1 / (1 + math.exp(-2)), 1 / (1 + math.exp(2))]])
+    unscaled = scaled_dot_product(q, k, torch.eye(2, dtype=torch.float64), scale=False).weights
+    close(unscaled, [[1 / (1 + math.exp(-16)), 1 / (1 + math.exp(16))]])
+
+
+def test_plain_self_attention_on_a_set_of_vectors() -> None:
+    attended = scaled_dot_product(X, X, X, scale=False)
+    close(attended.weights, [[0.6285, 0.2312, 0.1402], [0.2312, 0.6285, 0.1402], [0.2119, 0.2119, 0.5761]], 1e-4)
+    close(attended.output, [[0.5584, 0.1611], [0.1611, 0.5584], [-0.0761, -0.0761]], 1e-4)
+
+
+def test_soft_uniform_and_hard_attention_of_the_notes() -> None:
+    def attend(scores: Tensor, mask: Tensor | None = None) -> Tensor:
+        return masked_softmax(scores, mask) @ X
+
+    soft = torch.full((3, 3), 0.1, dtype=torch.float64) + 0.7 * torch.eye(3, dtype=torch.float64)
+    close(attend(soft.log()), [[0.75, 0.05], [0.05, 0.75], [-0.3, -0.3]])
+    even = torch.zeros(3, 3, dtype=torch.float64)
+    close(attend(even), [[1 / 6, 1 / 6]] * 3)
+    assert torch.equal(attend(even, torch.eye(3, dtype=torch.bool)), X)
+    first_alone = torch.zeros(3, 3, dtype=torch.bool)
+    first_alone[0, 0] = True
+    assert attend(even, first_alone).tolist() == [[1, 0], [0, 0], [0, 0]]
+
+
+def test_masked_softmax_of_the_notes_rows() -> None:
+    rows = [[0.7], [0.1, 0.6], [0.1, 0.3, 0.6], [0.1, 0.3, 0.3, 0.3]]
+    noted = [[1.0], [0.38, 0.62], [0.26, 0.32, 0.43], [0.21, 0.26, 0.26, 0.26]]  # some of them truncated
+    scores = torch.full((4, 4), 5.0, dtype=torch.float64)  # what is masked must not matter
+    for i, row in enumerate(rows):
+        scores[i, : i + 1] = torch.tensor(row, dtype=torch.float64)
+    weights = masked_softmax(scores, torch.ones(4, 4, dtype=torch.bool).tril())
+    for i, row in enumerate(rows):
+        whole = sum(math.exp(score) for score in row)
+        close(weights[i, : i + 1], [math.exp(score) / whole for score in row], 1e-14)
+        close(weights[i, : i + 1], noted[i], 0.01)
+        assert weights[i, i + 1 :].tolist() == [0.0] * (3 - i)
+
+
+def test_a_single_key_gets_all_the_weight_whatever_its_score() -> None:
+    # Note 004 prints .1 for the first row of its 3×3 example; the softmax of [16, −∞, −∞] is [1, 0, 0].
+    mask = torch.tensor([[True, False, False]])
+    assert masked_softmax(torch.tensor([[16.0, 24.0, 1.0]]), mask).tolist() == [[1.0, 0.0, 0.0]]
+    assert masked_softmax(torch.tensor([[-1e30, 24.0, 1e30]]), mask).tolist() == [[1.0, 0.0, 0.0]]
+
+
+# --- PyTorch's kernel as the reference ---
+
+
+def some_mask(t: int, s: int, empty_rows: bool) -> Tensor:
+    """A random mask [2, 1, T, S] in which every row has a key, or in which some rows have none."""
+    mask = torch.rand(2, 1, t, s, generator=torch.Generator().manual_seed(2)) < 0.6
+    mask[..., 0] = True
+    if empty_rows:
+        mask[0, :, 1] = False
+        mask[1, :, -1] = False
+    return mask
+
+
+@pytest.mark.parametrize("scale", [True, False])
+@pytest.mark.parametrize("masked", [True, False])
+def test_scaled_dot_product_equals_pytorch(masked: bool, scale: bool) -> None:
+    given = inputs(2, 3, t=5, s=7, v=4)
+    mask = some_mask(5, 7, empty_rows=False) if masked else None
+    ours = scaled_dot_product(*given, mask, scale)
+    theirs = F.scaled_dot_product_attention(*given, attn_mask=mask, scale=None if scale else 1.0)
+    assert isinstance(ours, Attended)
+    assert ours.weights.shape == (2, 3, 5, 7)
+    close(ours.output, theirs)
+    close(ours.output, ours.weights @ given[2])
+    for mine, reference in zip(gradients(ours.output, given), gradients(theirs, given), strict=True):
+        close(mine, reference)
+
+
+@pytest.mark.parametrize("scale", [True, False])
+@pytest.mark.parametrize(("t", "s"), [(1, 4), (5, 7), (70, 80)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["float32", "float64"])
+@pytest.mark.parametrize("kind", ["none", "every row has a key", "empty rows"])
+def test_fused_equals_explicit(kind: str, dtype: torch.dtype, t: int, s: int, scale: bool) -> None:
+    given = inputs(2, 3, t=t, s=s, dtype=dtype)
+    mask = None if kind == "none" else some_mask(max(t, 2), s, kind == "empty rows")[:, :, -t:]
+    tolerance = 1e-10 if dtype == torch.float64 else 2e-5
+    explicit, quick = scaled_dot_product(*given, mask, scale).output, fused(*given, mask, scale)
+    close(quick, explicit, tolerance)
+    with torch.no_grad():  # PyTorch may choose another kernel when nobody wants gradients
+        close(fused(*given, mask, scale), explicit, tolerance)
+    for mine, reference in zip(gradients(quick, given), gradients(explicit, given), strict=True):
+        assert torch.isfinite(mine).all()
+        close(mine, reference, tolerance * 10)
+
+
+@pytest.mark.parametrize("attend", ["explicit", "fused"])
+def test_a_query_that_may_attend_nothing_gets_zeros_and_gives_no_gradient(attend: str) -> None:
+    given = inputs(2, 3, t=5, s=70, dtype=torch.float32)
+    mask = torch.ones(2, 1, 1, 70, dtype=torch.bool)  # as a model gives it: one row for all queries
+    mask[1] = False
+    output = fused(*given, mask) if attend == "fused" else scaled_dot_product(*given, mask).output
+    assert (output[1] == 0).all()
+    assert (output[0] != 0).any()
+    for gradient in gradients(output, given):
+        assert torch.isfinite(gradient).all()
+        assert (gradient[1] == 0).all()
+        assert (gradient[0] != 0).any()
+
+
+# --- what masks promise, for any mask ---
+
+
+masks = st.integers(1, 5).flatmap(
+    lambda s: st.lists(st.lists(st.booleans(), min_size=s, max_size=s), min_size=1, max_size=4)
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(masks, st.integers(0, 2**16), st.sampled_from([0.0, 1.0, 1e4]), st.booleans())
+def test_rows_sum_to_one_or_zero_and_masked_keys_have_nothing(
+    rows: list[list[bool]], seed: int, size: float, scale: bool
+) -> None:
+    mask = torch.tensor(rows)  # [T, S]
+    q, k, v = inputs(t=mask.shape[0], s=mask.shape[1], k=3, v=2, seed=seed)
+    large = q * size  # scores of any size
+    output, weights = scaled_dot_product(large, k, v, mask, scale)
+    close(weights.sum(-1), mask.any(-1).double(), 1e-12)
+    assert (weights[~mask] == 0).all()
+    assert (weights >= 0).all()
+    unseen = ~mask.any(0)  # keys that no query may attend to
+    of_q, of_k, of_v = gradients(output, [q, k, v])
+    assert (of_k[unseen] == 0).all()
+    assert (of_v[unseen] == 0).all()
+    assert (of_q[~mask.any(-1)] == 0).all()
+    assert all(torch.isfinite(gradient).all() for gradient in (of_q, of_k, of_v))
+
+
+@settings(max_examples=30, deadline=None)
+@given(masks, st.integers(0, 2**16))
+def test_what_is_masked_does_not_matter(rows: list[list[bool]], seed: int) -> None:
+    mask = torch.tensor(rows)
+    q, k, v = inputs(t=mask.shape[0], s=mask.shape[1], k=3, v=2, seed=seed)
+    unseen = ~mask.any(0)
+    other_k, other_v = k.detach().clone(), v.detach().clone()
+    other_k[unseen], other_v[unseen] = 1e6, -1e6
+    assert torch.equal(scaled_dot_product(q, k, v, mask).output, scaled_dot_product(q, other_k, other_v, mask).output)
+    close(fused(q, other_k, other_v, mask), scaled_dot_product(q, k, v, mask).output)

@@ -1,0 +1,219 @@
+"""The loop and its parts, on a model small enough to check by hand."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from mirada.contracts import Batch, Loss
+from mirada.data.batching import Batches
+from mirada.data.corpus import write_corpus
+from mirada.errors import TrainingError
+from mirada.training.checkpoints import Progress, load, save
+from mirada.training.loop import Event, Objective, Training, Validation
+from mirada.training.muon import orthogonal
+from mirada.training.optimizers import Optimizers, clip
+from mirada.training.settings import Budget, TrainConfig, learning_rate
+
+
+class Mean(nn.Module):
+    """One number that should become the mean of all tokens."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.guess = nn.Parameter(torch.zeros(()))
+
+
+def squared_error(model: nn.Module, batch: Batch) -> Loss:
+    real = batch.target_output[batch.target_output > 2].float()
+    assert isinstance(model, Mean)
+    return Loss(((real - model.guess) ** 2).sum(), len(real))
+
+
+@pytest.fixture
+def batches(tmp_path: Path) -> Batches:
+    chance = np.random.default_rng(0)
+    sentences = [chance.integers(3, 9, size=chance.integers(1, 9)).tolist() for _ in range(200)]
+
+    def encode(texts: object) -> list[list[int]]:
+        return [sentences[int(text)] for text in texts]  # type: ignore[attr-defined]
+
+    pairs = [(str(number), str(number)) for number in range(len(sentences))]
+    corpus = write_corpus(
+        tmp_path / "corpus", pairs, encode, encode, vocabulary=10, longest=50, too_long=lambda i, n: None
+    )
+    return Batches(corpus, tokens=100, seed=0)
+
+
+def training(
+    batches: Batches,
+    folder: Path,
+    objective: Objective[nn.Module] = squared_error,
+    scores: list[float] | None = None,
+    model: nn.Module | None = None,
+    **config: object,
+) -> tuple[Training[nn.Module], list[Event]]:
+    events: list[Event] = []
+    left = list(scores or [])
+    settings = {"optimizer": "sgd", "lr": 0.05, "momentum": 0.0, "clip": 0.0, "warmup": 0, **config}
+    run = Training(
+        model or Mean(),
+        objective,
+        batches,
+        lambda model: Validation(left.pop(0) if left else 0.0),
+        TrainConfig(**settings),
+        folder,
+        torch.device("cpu"),
+        events.append,
+        started=0.0,
+    )
+    return run, events
+
+
+def test_it_learns(batches: Batches, tmp_path: Path) -> None:
+    run, events = training(batches, tmp_path, epochs=5, average=0)
+    run.run()
+    ids = batches.corpus.target.ids
+    assert isinstance(run.model, Mean)
+    assert run.model.guess.item() == pytest.approx(float(ids.mean()), abs=0.2)
+    assert run.progress.epoch == 5
+    assert run.progress.position == 0
+    assert events[0].kind == "forecast"
+
+
+def test_accumulated_batches_are_one_large_batch(batches: Batches, tmp_path: Path) -> None:
+    """Sums and counts: the gradient is that of the mean over all tokens, whatever batches they came in."""
+    run, _ = training(batches, tmp_path, steps=1, accumulate=10_000, average=0, schedule="constant")
+    run.run()
+    ids = batches.corpus.target.ids
+    assert isinstance(run.model, Mean)
+    assert run.model.guess.item() == pytest.approx(0.05 * 2 * float(ids.mean()), rel=1e-5)
+
+
+def test_non_finite_losses_are_survived(batches: Batches, tmp_path: Path) -> None:
+    calls = 0
+
+    def sometimes(model: nn.Module, batch: Batch) -> Loss:
+        nonlocal calls
+        calls += 1
+        loss = squared_error(model, batch)
+        return Loss(loss.total * (math.nan if calls % 3 == 0 else 1.0), loss.count)
+
+    run, events = training(batches, tmp_path, sometimes, steps=30)
+    run.run()
+    assert isinstance(run.model, Mean)
+    assert math.isfinite(run.model.guess.item())
+    assert run.progress.skipped == 10
+    assert sum("left out" in str(event.figures.get("text")) for event in events) == 10
+
+
+def test_losses_that_stay_non_finite_end_the_run(batches: Batches, tmp_path: Path) -> None:
+    def never(model: nn.Module, batch: Batch) -> Loss:
+        loss = squared_error(model, batch)
+        return Loss(loss.total * math.inf, loss.count)
+
+    run, _ = training(batches, tmp_path, never, steps=100)
+    with pytest.raises(TrainingError, match=r"--set train\.lr="):
+        run.run()
+
+
+def test_it_stops_when_the_score_does_not_get_better(batches: Batches, tmp_path: Path) -> None:
+    run, _ = training(batches, tmp_path, scores=[1, 2, 3, 2, 3, 1, 9], patience=3, validate_every=5)
+    assert run.run().step == 30
+    assert (run.progress.best_score, run.progress.best_step) == (3, 15)
+
+
+def test_a_time_budget_ends_decayed(batches: Batches, tmp_path: Path) -> None:
+    import time
+
+    run, events = training(batches, tmp_path, minutes=0.01)
+    run._clock = time.monotonic()
+    run.run()
+    rates = [event.figures["rate"] for event in events if event.kind == "step"]
+    assert rates[-1] < 0.05 * 0.2
+    assert rates[0] > 0.05 * 0.5
+
+
+@pytest.mark.parametrize("kind", ["sgd", "adam", "adamw", "muon"])
+def test_an_optimiser_goes_on_from_its_saved_memory(kind: str, tmp_path: Path) -> None:
+    def build() -> tuple[nn.Module, Optimizers]:
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Embedding(5, 4), nn.Linear(4, 3))
+        return model, Optimizers(model, TrainConfig(optimizer=kind))
+
+    def step(model: nn.Module, optimizers: Optimizers) -> None:
+        model(torch.arange(5)).pow(2).sum().backward()
+        optimizers.step(0.01)
+        model.zero_grad()
+
+    straight = build()
+    for _ in range(6):
+        step(*straight)
+    first = build()
+    for _ in range(3):
+        step(*first)
+    save(tmp_path, Progress(step=3), first[1].state())
+    second = build()
+    second[0].load_state_dict(first[0].state_dict())
+    found = load(tmp_path, pytest.fail)
+    assert found is not None
+    second[1].restore(found[1])
+    for _ in range(3):
+        step(*second)
+    for expected, got in zip(straight[0].parameters(), second[0].parameters(), strict=True):
+        assert torch.equal(expected, got)
+
+
+def test_muon_makes_updates_nearly_orthogonal() -> None:
+    torch.manual_seed(0)
+    for shape in ((3, 64, 64), (2, 64, 256), (2, 256, 64)):
+        values = torch.linalg.svdvals(orthogonal(torch.randn(shape)))
+        assert values.max() < 1.3
+        assert values.median() > 0.6
+
+
+def test_clip_scales_then_shrinks() -> None:
+    gradients = [torch.full((4,), 6.0), torch.full((12,), 6.0)]  # norm 24
+    assert clip(gradients, 0.5, 3.0) == pytest.approx(12.0)
+    assert torch.cat(gradients).norm().item() == pytest.approx(3.0)
+    assert clip(gradients, 1.0, 0.0) == pytest.approx(3.0)
+    assert torch.cat(gradients).norm().item() == pytest.approx(3.0)
+
+
+def test_learning_rates() -> None:
+    linear = TrainConfig(lr=1.0, warmup=10, steps=1000)
+    assert learning_rate(linear, 4, 0.005) == pytest.approx(0.5 * 0.995)
+    assert learning_rate(linear, 500, 0.5) == pytest.approx(0.5)
+    assert learning_rate(linear, 999, 1.0) == 0
+    paper = TrainConfig(lr=512**-0.5 * 4000**-0.5, warmup=4000)
+    for step in (1, 100, 4000, 100_000):  # d^-0.5 · min(step^-0.5, step · warmup^-1.5)
+        expected = 512**-0.5 * min(step**-0.5, step * 4000**-1.5)
+        assert learning_rate(paper, step - 1, 0.0) == pytest.approx(expected)
+    cosine = TrainConfig(lr=1.0, warmup=0, steps=10, schedule="cosine")
+    assert learning_rate(cosine, 5, 0.5) == pytest.approx(0.5)
+
+
+def test_budgets_end_with_what_is_used_up_first() -> None:
+    budget = Budget(steps=100, epochs=2, seconds=60)
+    assert budget.spent(10, 1.0, 6) == 0.5
+    assert budget.spent(90, 1.0, 6) == 0.9
+    assert budget.spent(10, 0.1, 120) == 1.0
+    assert Budget(None, None, None).spent(10**9, 10**9, 10**9) == 0.0
+
+
+def test_only_the_last_two_checkpoints_are_kept(tmp_path: Path) -> None:
+    for step in range(1, 6):
+        save(tmp_path, Progress(step=step), {"x": torch.full((3,), float(step))})
+    assert sorted(path.name for path in tmp_path.glob("*.json")) == ["step-00000004.json", "step-00000005.json"]
+    assert len(list(tmp_path.glob("*.safetensors"))) == 2
+    (tmp_path / "step-00000005.json").write_text("{")
+    warnings: list[str] = []
+    found = load(tmp_path, warnings.append)
+    assert found is not None
+    assert found[0].step == 4
+    assert len(warnings) == 1
