@@ -29,7 +29,7 @@ from mirada.inspection.attention import CrossAttention
 from mirada.tasks.translation import CrossEntropy, Translation, Translator
 from mirada.training.loop import Event, Listener, Training, Validation
 from mirada.training.report import Log, draw_curves, read_log
-from mirada.training.settings import TrainConfig
+from mirada.training.settings import TrainConfig, suggest_dropout
 
 FINAL_SENTENCES = 2000
 """Dev sentences that the scores of a finished training are measured on, at most."""
@@ -280,7 +280,8 @@ def _locked(folder: Path) -> Iterator[None]:
 
 def _run(folder: Path, values: configuration.Values, listen: Listener, started: float) -> Model:
     """Prepare the data, train, score, and leave a bundle; also when it is interrupted."""
-    built = configuration.build({**SECTIONS, "model": models.find(values["model"]["name"]).config}, values)
+    entry = models.find(values["model"]["name"])
+    built = configuration.build({**SECTIONS, "model": entry.config}, values)
     log = Log(folder / "log.jsonl")
 
     def tell(event: Event) -> None:
@@ -294,8 +295,11 @@ def _run(folder: Path, values: configuration.Values, listen: Listener, started: 
     device = settle(settings.device, settings.threads)
     data = prepare(built["data"], built["tokenizer"], folder / "run" / "data", notify)
     tell(Event("data", asdict(data.report)))
+    if built["model"].dropout is None:
+        built["model"] = built["model"].model_copy(update={"dropout": suggest_dropout(settings, data.corpus.tokens)})
+        values = {**values, "model": built["model"].model_dump(mode="json")}
+        write_text(folder / "config.yaml", configuration.dump(values))
     torch.manual_seed(settings.seed)
-    entry = models.find(values["model"]["name"])
     network = entry.model(built["model"], data.source_tokenizer.size, data.target_tokenizer.size).to(device)
     translator = Translator(network, data.source_tokenizer, data.target_tokenizer, built["model"].max_length, device)
     training = Training(

@@ -58,8 +58,8 @@ class Dropout(nn.Module):
             return x
         if x.device.type != "cpu":
             return F.dropout(x, self.p)
-        dropped = round(self.p * 256)
-        words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64).random_()
+        dropped = min(255, round(self.p * 256))
+        words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64).random_(-(2**63), None)
         keep = words.view(torch.uint8)[: x.numel()].view(x.shape) >= dropped
         return x * keep.to(x.dtype).mul_(256 / (256 - dropped))
 

@@ -80,7 +80,7 @@ def build(sections: Mapping[str, type[Section]], values: Mapping[str, Any]) -> d
     problems = [f"{key}: there is no such section{nearest(key, sections)}" for key in values if key not in sections]
     built: dict[str, Any] = {}
     for name, section in sections.items():
-        given = values.get(name, {})
+        given = values.get(name) or {}  # a section with nothing in it is empty, not wrong
         if not isinstance(given, dict):
             problems.append(f"{name}: is a section with keys ({name}.key=value), not the value {given!r}")
             continue

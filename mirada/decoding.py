@@ -86,33 +86,37 @@ def decode(
     """The best `n_best` hypotheses of every sentence, best first.
 
     `batch.target` is BOS and a forced prefix; `limits` is the most tokens, EOS included, that may follow it in each
-    sentence. A sentence is done when W of its hypotheses have ended among its W best candidates, or at its limit.
+    sentence. A hypothesis ends when EOS is among the W best candidates of its sentence. A sentence is done at its
+    limit, or when W hypotheses have ended and no open one has a better average so far than the worst of the best W.
     """
     width, device = config.width, batch.source.device
     finished: list[list[Hypothesis]] = [[] for _ in range(batch.size)]
     prefixes = batch.target[:, 1:].tolist()
     scores = torch.full((batch.size, width), NEVER, device=device)
     scores[:, : width if config.sample else 1] = 0.0  # a search must not start with W copies of one hypothesis
-    beams = _Beams(list(range(batch.size)), scores, torch.zeros(batch.size, width, 0, dtype=torch.long), None)
+    nothing = torch.zeros(batch.size, width, 0, dtype=torch.long, device=device)
+    beams = _Beams(list(range(batch.size)), scores, nothing, None)
     noise = _Noise(config, batch.size, device) if config.sample else None
 
+    never = torch.tensor([PAD, BOS], device=device)
     step = generator.start(batch, attention=attention)
     copies = torch.arange(batch.size, device=device).repeat_interleave(width)  # [B·W]
     logits, state = step.logits.index_select(0, copies), step.state.select(copies)
     weights = step.attention.index_select(0, copies) if step.attention is not None else None
     for length in range(1, max(limits, default=0) + 1):
         at_limit = torch.tensor([limits[sentence] <= length for sentence in beams.sentences], device=device)
-        logits[:, [PAD, BOS]] = NEVER
-        found = noise.draw(logits, beams) if noise else _best(logits, beams.scores)
-        scores, parents, tokens = _end(found, logits, beams.scores, at_limit)
-        _keep_finished(finished, beams, scores, parents, tokens, weights, at_limit, prefixes, config)
-        open_ = torch.tensor(
-            [
-                not limit and len(finished[sentence]) < width
-                for sentence, limit in zip(beams.sentences, at_limit.tolist(), strict=True)
-            ],
-            device=device,
-        )
+        total = logits.logsumexp(-1, keepdim=True)  # [R, 1]: log p(token) = logit − total
+        logits = logits.index_fill(1, never, NEVER)
+        found = noise.draw(logits, total, beams) if noise else _best(logits, total, beams.scores)
+        scores, parents, tokens = _end(found, logits[:, EOS] - total[:, 0], beams.scores, at_limit)
+        forced = at_limit & (found[2][:, 0] != EOS)  # at the limit although the best candidate would go on
+        _keep_finished(finished, beams, scores, parents, tokens, weights, forced, prefixes, config)
+        best_open = scores.masked_fill(tokens == EOS, NEVER).amax(1) / length**config.length_penalty  # [n]
+        done = [
+            _done(finished[sentence], best, config)
+            for sentence, best in zip(beams.sentences, best_open.tolist(), strict=True)
+        ]
+        open_ = ~(at_limit | torch.tensor(done, device=device))
         if not open_.any():
             break
         rows, chosen = _go_on(beams, scores, parents, tokens, open_, weights)
@@ -121,28 +125,34 @@ def decode(
     return [sorted(ended, key=lambda h: -h.score)[: config.n_best] for ended in finished]
 
 
+def _done(ended: list[Hypothesis], best_open: float, config: DecodeConfig) -> bool:
+    """Whether a sentence needs no more steps."""
+    if len(ended) < config.width:
+        return False
+    return config.sample or sorted((h.score for h in ended), reverse=True)[config.width - 1] >= best_open
+
+
 Found = tuple[Tensor, Tensor, Tensor]
 """Candidates of each sentence, best first: log probabilities, parents (0 … W−1) and tokens, each [n, C]."""
 
 
-def _best(logits: Tensor, scores: Tensor) -> Found:
+def _best(logits: Tensor, total: Tensor, scores: Tensor) -> Found:
     """The 2W likeliest continuations of each sentence: W of them at most end, so at least W go on."""
     n, width = scores.shape
     each = min(2 * width, logits.shape[-1])
     top, ids = logits.topk(each)  # [R, C']
-    top = top - logits.logsumexp(-1, keepdim=True)
-    total = (scores.view(-1, 1) + top).view(n, -1)  # [n, W·C']
-    values, places = total.topk(min(2 * width, total.shape[1]))
+    grown = (scores.view(-1, 1) + top - total).view(n, -1)  # [n, W·C']
+    values, places = grown.topk(min(2 * width, grown.shape[1]))
     return values, places // each, ids.view(n, -1).gather(1, places)
 
 
-def _end(found: Found, logits: Tensor, scores: Tensor, at_limit: Tensor) -> Found:
-    """At its limit a sentence has one candidate a hypothesis, and that is to end."""
+def _end(found: Found, end: Tensor, scores: Tensor, at_limit: Tensor) -> Found:
+    """At its limit a sentence has one candidate a hypothesis, and that is to end, with log probability `end` [R]."""
     if not at_limit.any():
         return found
     values, parents, tokens = (part.clone() for part in found)
     n, width = scores.shape
-    ending = scores + (logits[:, EOS] - logits.logsumexp(-1)).view(n, width)
+    ending = scores + end.view(n, width)
     values[at_limit] = NEVER
     values[at_limit, :width] = ending[at_limit]
     parents[at_limit, :width] = torch.arange(width, device=scores.device)
@@ -157,7 +167,7 @@ def _keep_finished(
     parents: Tensor,
     tokens: Tensor,
     weights: Tensor | None,
-    at_limit: Tensor,
+    forced: Tensor,
     prefixes: list[list[int]],
     config: DecodeConfig,
 ) -> None:
@@ -166,8 +176,6 @@ def _keep_finished(
     ended = (tokens[:, :width] == EOS) & (scores[:, :width] > NEVER)
     for row, rank in ended.nonzero().tolist():
         sentence, parent = beams.sentences[row], int(parents[row, rank])
-        if len(finished[sentence]) >= width:
-            continue
         body = beams.tokens[row, parent].tolist()
         log_probability = float(scores[row, rank])
         seen = None
@@ -179,7 +187,7 @@ def _keep_finished(
                 tokens=prefixes[sentence] + body,
                 log_probability=log_probability,
                 score=log_probability / (len(body) + 1) ** config.length_penalty,
-                complete=not at_limit[row],
+                complete=not forced[row],
                 attention=seen,
             )
         )
@@ -221,9 +229,9 @@ class _Noise:
         self.config = config
         self.streams = [torch.Generator(device).manual_seed(config.seed) for _ in range(sentences)]
 
-    def draw(self, logits: Tensor, beams: _Beams) -> Found:
+    def draw(self, logits: Tensor, total: Tensor, beams: _Beams) -> Found:
         n, width = beams.scores.shape
-        log_p = logits.log_softmax(-1).view(n, width, -1)  # [n, W, V]
+        log_p = (logits - total).view(n, width, -1)  # [n, W, V]
         shape = log_p.shape[1:]
         uniform = torch.stack(
             [torch.rand(shape, generator=self.streams[sentence], device=logits.device) for sentence in beams.sentences]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import pytest
 import torch
@@ -24,14 +25,17 @@ def close(actual: Tensor, expected: Tensor | list[list[float]] | list[float], to
 
 def inputs(
     *leading: int, t: int, s: int, k: int = 8, v: int = 8, seed: int = 0, dtype: torch.dtype = torch.float64
-) -> list[Tensor]:
+) -> tuple[Tensor, Tensor, Tensor]:
     """Random queries, keys and values that want gradients."""
     random = torch.Generator().manual_seed(seed)
-    shapes = [(*leading, t, k), (*leading, s, k), (*leading, s, v)]
-    return [torch.randn(shape, generator=random, dtype=dtype).requires_grad_() for shape in shapes]
+
+    def draw(*shape: int) -> Tensor:
+        return torch.randn(*leading, *shape, generator=random, dtype=dtype).requires_grad_()
+
+    return draw(t, k), draw(s, k), draw(s, v)
 
 
-def gradients(output: Tensor, of: list[Tensor]) -> list[Tensor]:
+def gradients(output: Tensor, of: Sequence[Tensor]) -> list[Tensor]:
     """The gradients of a weighted sum of the output, the same weights for the same shape."""
     weights = torch.randn(output.shape, generator=torch.Generator().manual_seed(1), dtype=output.dtype)
     return list(torch.autograd.grad((output * weights).sum(), of))

@@ -71,6 +71,11 @@ class Corpus:
         return len(self.source.offsets) - 1
 
     @property
+    def tokens(self) -> int:
+        """On both sides, with the end of every sentence."""
+        return len(self.source.ids) + len(self.target.ids) + 2 * len(self)
+
+    @property
     def fingerprint(self) -> str:
         """Of all ids in order, and so of the data and the tokenizer."""
         return str(self.about["fingerprint"])

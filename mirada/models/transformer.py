@@ -32,7 +32,8 @@ class TransformerConfig(Section):
     feed_forward: int = Field(1024, ge=1, le=131072)
     """The inner size of the two-layer perceptron."""
     activation: Literal["relu", "gelu"] = "relu"
-    dropout: float = Field(0.1, ge=0, lt=1)
+    dropout: float | None = Field(None, ge=0, lt=1)
+    """Unless given, by how often the data will be seen: none for a few epochs, up to 0.2 for many."""
     norm: Literal["pre", "post"] = "pre"
     """Normalise before each sublayer (trains faster), or after it as in the paper."""
     positions: Literal["sinusoidal", "learned"] = "sinusoidal"
@@ -109,10 +110,12 @@ class Transformer(Network):
         c = self.config = config
         self.source_embedding = nn.Embedding(source_vocabulary, c.width, PAD)
         shared = c.tie == "all"
+        assert not shared or source_vocabulary == target_vocabulary, "one embedding cannot serve two vocabularies"
         self.target_embedding = self.source_embedding if shared else nn.Embedding(target_vocabulary, c.width, PAD)
         self.positions = Positions(c.max_length + 1, c.width, c.positions)  # + 1 for BOS
-        self.dropout = Dropout(c.dropout)
-        layer = (c.width, c.heads, c.feed_forward, c.dropout, c.norm, c.activation)
+        dropout = c.dropout or 0.0
+        self.dropout = Dropout(dropout)
+        layer = (c.width, c.heads, c.feed_forward, dropout, c.norm, c.activation)
         self.encoder = Encoder([EncoderLayer(*layer) for _ in range(c.encoder_layers)], self._final_norm())
         self.decoder = Decoder([DecoderLayer(*layer) for _ in range(c.decoder_layers)], self._final_norm())
         self.output = nn.Linear(c.width, target_vocabulary, bias=False)

@@ -227,11 +227,9 @@ class Training(Generic[Model]):
         speed = tokens / (time.monotonic() - began)
         for parameter in self.parameters:
             parameter.grad = None
-        corpus = self.batches.corpus
-        epoch_tokens = len(corpus.source.ids) + len(corpus.target.ids) + 2 * len(corpus)
         figures = {
             "tokens_per_second": speed,
-            "epoch_seconds": epoch_tokens / speed,
+            "epoch_seconds": self.batches.corpus.tokens / speed,
             "steps_per_epoch": self._steps_in_epoch(0),
             "memory": memory_used(),
             "padding": self.batches.padding(0),

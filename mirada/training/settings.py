@@ -16,7 +16,7 @@ class TrainConfig(Section):
 
     optimizer: Literal["muon", "adamw", "adam", "sgd"] = "muon"
     """Muon needs about half the steps of the others; they are there for comparison, and for papers' recipes."""
-    lr: float = Field(2e-3, gt=0)
+    lr: float = Field(8e-3, gt=0)
     """The highest learning rate, reached after the warm-up."""
     betas: tuple[float, float] = (0.9, 0.98)
     """Adam's decay rates of the first and second moment."""
@@ -82,6 +82,21 @@ class Budget:
         """How far a training is, from 0 to 1; always 0 when it has no budget."""
         used = ((steps, self.steps), (epochs, self.epochs), (seconds, self.seconds))
         return min(1.0, max(amount / limit if limit else 0.0 for amount, limit in used))
+
+
+ASSUMED_SPEED = 4000
+"""Tokens a second on a small machine: enough to guess how many epochs a budget in minutes holds."""
+
+
+def suggest_dropout(config: TrainConfig, corpus_tokens: int) -> float:
+    """None while the data is new to the model, more the more often it is seen again."""
+    guesses = [
+        config.epochs,
+        config.steps and config.steps * config.batch_tokens * config.accumulate / corpus_tokens,
+        config.minutes and config.minutes * 60 * ASSUMED_SPEED / corpus_tokens,
+    ]
+    epochs = min((guess for guess in guesses if guess), default=float("inf"))
+    return 0.0 if epochs <= 4 else 0.1 if epochs <= 15 else 0.2
 
 
 def learning_rate(config: TrainConfig, step: int, spent: float) -> float:

@@ -1,0 +1,221 @@
+"""Subwords: any text comes back as it was, markers in it are text, digits stand alone, subwords know their words."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import tokenizers
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from tokenizers import models
+
+from mirada.contracts import BOS, EOS, PAD
+from mirada.data.tokenizer import LARGEST, SMALLEST, SPECIALS, Tokenizer, suggest_vocabulary, word_of_each
+from mirada.errors import BundleError
+
+CORPUS = [
+    "El bebé está llorando. The baby is crying.",
+    "Él trabaja con los dos. He works with both.",
+    "The book is on the table. O livro está em cima da mesa.",
+    "Lucas is visiting Chile in January 2024, 2024 and 2025; he pays 1,250.75 dollars.",
+    "See you! Nos vemos! </s> is a marker and <pad> another.",
+] * 4
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return Tokenizer.learn(CORPUS, 350)
+
+
+TOKENIZER = Tokenizer.learn(CORPUS, 350)
+texts = st.one_of(
+    st.text(st.characters(exclude_categories=["Cs"])),  # any Unicode but lone surrogates, which are no text
+    st.lists(
+        st.sampled_from(
+            ["</s>", "<s>", "<pad>", " ", "  ", "\n", "\x00", "baby", "é", "e\u0301", "2024", "👩‍👩‍👧", "\ufeff", "Ġ"]
+        )
+    ).map("".join),
+)
+quick = settings(max_examples=150, deadline=None)
+
+
+# --- round trip ---
+
+
+@quick
+@given(texts)
+@example("")
+@example(" ")
+@example("  two spaces before, two behind  ")
+@example("</s>")
+@example("<pad><s></s>")
+@example("a</s>b")
+@example("\x00")
+@example("\r\n\t")
+@example("\u2028\u00a0\u3000")
+@example("ﬁ Å Å ①")  # nothing is normalised
+def test_any_text_survives_a_round_trip(text: str) -> None:
+    ids = TOKENIZER.encode([text])
+    assert TOKENIZER.decode(ids) == [text]
+
+
+@quick
+@given(texts)
+def test_markers_in_a_text_are_text(text: str) -> None:
+    assert not {PAD, BOS, EOS} & set(TOKENIZER.encode([text])[0])
+    assert max(TOKENIZER.encode([text])[0], default=0) < TOKENIZER.size
+
+
+@quick
+@given(st.lists(texts, max_size=5))
+def test_a_text_has_the_same_ids_in_any_company(several: list[str]) -> None:
+    assert TOKENIZER.encode(several) == [TOKENIZER.encode([text])[0] for text in several]
+    assert TOKENIZER.decode(TOKENIZER.encode(several)) == several
+
+
+def test_decoding_leaves_special_ids_out(tokenizer: Tokenizer) -> None:
+    (ids,) = tokenizer.encode(["The baby is crying."])
+    assert tokenizer.decode([[BOS, *ids, EOS, PAD, PAD], []]) == ["The baby is crying.", ""]
+
+
+# --- the vocabulary ---
+
+
+def test_special_ids_are_the_contracts() -> None:
+    assert (PAD, BOS, EOS) == (0, 1, 2)
+    backend = tokenizers.Tokenizer.from_str(TOKENIZER.to_json())
+    assert [backend.token_to_id(special) for special in SPECIALS] == [PAD, BOS, EOS]
+    assert SPECIALS[EOS] == "</s>"
+
+
+def test_the_vocabulary_has_the_size_asked_for(tokenizer: Tokenizer) -> None:
+    assert tokenizer.size == 350
+    assert Tokenizer.learn(CORPUS, 300).size == 300
+
+
+def test_frequent_words_are_one_subword_and_a_first_word_is_like_any_other(tokenizer: Tokenizer) -> None:
+    (first,), (later,) = tokenizer.encode(["is"]), tokenizer.encode(["baby is"])
+    assert len(first) == 1
+    assert later[-1] == first[0]
+
+
+def test_learning_is_deterministic() -> None:
+    assert Tokenizer.learn(CORPUS, 350).to_json() == TOKENIZER.to_json()
+
+
+@quick
+@given(st.text("0123456789 .,ab", max_size=20))
+@example("2024")
+@example("1,250.75")
+def test_digits_stand_alone(text: str) -> None:
+    pieces = TOKENIZER.pieces(TOKENIZER.encode([text])[0])
+    assert [piece for piece in pieces if any(map(str.isdigit, piece))] == [c for c in text if c.isdigit()]
+
+
+def test_pieces_show_half_characters_as_such(tokenizer: Tokenizer) -> None:
+    (ids,) = tokenizer.encode(["baby 👶"])
+    pieces = tokenizer.pieces(ids)
+    assert "".join(pieces[:-4]).strip() == "baby"
+    assert "�" in pieces[-1]
+
+
+def test_the_suggested_vocabulary_grows_with_the_corpus_within_bounds() -> None:
+    sizes = [suggest_vocabulary(words) for words in (0, 10, 10**4, 10**5, 10**6, 10**7, 10**9, 10**12)]
+    assert sizes == sorted(sizes)
+    assert sizes[0] == SMALLEST
+    assert sizes[-1] == LARGEST
+    assert SMALLEST < suggest_vocabulary(10**6) < LARGEST
+
+
+# --- offsets and words ---
+
+
+@quick
+@given(texts)
+def test_offsets_cover_the_text_in_order(text: str) -> None:
+    tokens = TOKENIZER.tokens(text)
+    assert [token.id for token in tokens] == TOKENIZER.encode([text])[0]
+    assert all(0 <= token.start <= token.end <= len(text) for token in tokens)
+    assert all(token.text == text[token.start : token.end] for token in tokens)
+    starts, ends = [token.start for token in tokens], [token.end for token in tokens]
+    assert starts == sorted(starts)
+    assert ends == sorted(ends)
+    covered = {place for token in tokens for place in range(token.start, token.end)}
+    assert covered == set(range(len(text)))
+
+
+def test_tokens_stand_for_their_characters(tokenizer: Tokenizer) -> None:
+    text = "The baby is crying."
+    tokens = tokenizer.tokens(text)
+    assert "".join(token.text for token in tokens) == text
+    assert [token.text.strip() for token in tokens] == [
+        piece.strip() for piece in tokenizer.pieces([t.id for t in tokens])
+    ]
+
+
+def test_subwords_know_their_words() -> None:
+    plain = Tokenizer.learn([""], 300)  # no merges: every byte is a token
+    text = "El bebé  llora 12."
+    owners = {
+        token.start: owner
+        for token, owner in zip(plain.tokens(text), word_of_each(plain.tokens(text), text), strict=True)
+    }
+    assert owners == dict(enumerate([0, 0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3]))
+
+
+@pytest.mark.parametrize("text", ["", " ", "  a ", "a  ", "\n"])
+def test_words_of_texts_with_spaces_at_their_ends(text: str, tokenizer: Tokenizer) -> None:
+    tokens = tokenizer.tokens(text)
+    assert word_of_each(tokens, text) == [0] * len(tokens)
+
+
+word = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=6)
+
+
+@quick
+@given(st.lists(word, min_size=1, max_size=6), st.sampled_from([" ", "  ", "\n", "\u00a0"]))
+def test_every_subword_belongs_to_the_word_it_is_in(words: list[str], space: str) -> None:
+    text = space.join(words)
+    spans = [match.span() for match in re.finditer(r"\S+", text)]
+    tokens = TOKENIZER.tokens(text)
+    owners = word_of_each(tokens, text)
+    assert sorted(set(owners)) == list(range(len(words)))
+    assert owners == sorted(owners)
+    for token, owner in zip(tokens, owners, strict=True):
+        begin, end = spans[owner]
+        if token.text.strip():
+            assert begin < token.end <= end
+        else:
+            assert token.end <= begin  # a space belongs to the word after it
+
+
+# --- saving and loading ---
+
+
+def test_a_saved_tokenizer_is_the_same(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    path = tmp_path / "tokenizer.json"
+    path.write_text(tokenizer.to_json(), encoding="utf-8")
+    loaded = Tokenizer.load(path)
+    several = ["El bebé </s> 12", "", "<pad> ñandú 👶", "  x "]
+    assert loaded.encode(several) == tokenizer.encode(several)
+    assert loaded.decode(loaded.encode(several)) == several
+    assert loaded.size == tokenizer.size
+    assert loaded.to_json() == tokenizer.to_json()
+
+
+@pytest.mark.parametrize("content", [None, "", "{}", "not json", "[1, 2]"])
+def test_a_file_that_is_no_tokenizer_is_refused(tmp_path: Path, content: str | None) -> None:
+    path = tmp_path / "tokenizer.json"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(BundleError, match=r"tokenizer\.json: is not a tokenizer"):
+        Tokenizer.load(path)
+
+
+def test_a_tokenizer_with_other_special_ids_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.json"
+    path.write_text(tokenizers.Tokenizer(models.BPE({"<s>": 0, "<pad>": 1, "</s>": 2}, [])).to_str())
+    with pytest.raises(BundleError, match="not a tokenizer of Mirada's"):
+        Tokenizer.load(path)

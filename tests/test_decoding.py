@@ -1,0 +1,467 @@
+"""Decoding without a model: generators whose distributions are known, so that every answer can be computed by hand."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+from torch import Tensor
+
+from mirada.contracts import BOS, EOS, PAD, Batch, State, Step
+from mirada.decoding import DecodeConfig, Hypothesis, decode
+
+V = 7
+"""PAD, BOS, EOS and four words."""
+A, B, C, D = 3, 4, 5, 6
+KINDS = 5
+"""How many different sentences there are: a source's first id says which."""
+S = 12
+"""The length of every source: room for the history that a fake attention shows."""
+
+
+@dataclass(frozen=True)
+class History:
+    """All that the fake remembers: a row's sentence, and its tokens so far."""
+
+    kind: Tensor  # [R]
+    tokens: Tensor  # [R, t]
+    attention: bool
+
+    def select(self, rows: Tensor) -> History:
+        return History(self.kind[rows], self.tokens[rows], self.attention)
+
+
+@dataclass(frozen=True)
+class Fake:
+    """A generator whose next token depends on the sentence and the last token, by a table of logits [KINDS, V, V].
+
+    Its attention over the source is the row's history: the tokens it was given so far, and zeros.
+    """
+
+    table: Tensor
+
+    def start(self, batch: Batch, *, attention: bool = False) -> Step:
+        return self._say(History(batch.source[:, 0], batch.target, attention))
+
+    def step(self, tokens: Tensor, state: State) -> Step:
+        assert isinstance(state, History)
+        return self._say(History(state.kind, torch.cat([state.tokens, tokens[:, None]], 1), state.attention))
+
+    def _say(self, state: History) -> Step:
+        attention = None
+        if state.attention:
+            attention = torch.zeros(len(state.tokens), 1, 1, S)
+            attention[:, 0, 0, : state.tokens.shape[1]] = state.tokens.float()
+        return Step(self.table[state.kind, state.tokens[:, -1]], state, attention)
+
+    def log_p(self, kind: int, previous: int) -> list[float]:
+        """The log probabilities of what may be said after a token: padding and BOS keep their share, but never are."""
+        found = self.table[kind, previous].double().log_softmax(-1)
+        found[[PAD, BOS]] = -math.inf
+        return found.tolist()
+
+    def replay(self, kind: int, prefix: Sequence[int], tokens: Sequence[int]) -> float:
+        """log p of the tokens after a prefix, and of EOS after them."""
+        sequence = [BOS, *prefix, *tokens, EOS]
+        pairs = list(itertools.pairwise(sequence))[len(prefix) :]
+        return sum(self.log_p(kind, previous)[token] for previous, token in pairs)
+
+
+def any_fake(seed: int, sharpness: float = 1.5) -> Fake:
+    return Fake(sharpness * torch.randn(KINDS, V, V, generator=torch.Generator().manual_seed(seed)))
+
+
+def chain(*tokens: int, otherwise: float = -8.0) -> Fake:
+    """A generator that says these tokens and ends; every other token is unlikely."""
+    table = torch.full((KINDS, V, V), otherwise)
+    for previous, token in itertools.pairwise([BOS, *tokens, EOS]):
+        table[:, previous, token] = 0.0
+    return Fake(table)
+
+
+def distribution(**p: float) -> Fake:
+    """A generator that always says A, B, C, D or EOS with the given probabilities."""
+    logits = torch.full((V,), -math.inf)
+    for name, share in p.items():
+        logits[{"A": A, "B": B, "C": C, "D": D, "EOS": EOS}[name]] = math.log(share)
+    return Fake(logits.expand(KINDS, V, V))
+
+
+def batch_of(kinds: Sequence[int], prefix: Sequence[int] = ()) -> Batch:
+    source = torch.full((len(kinds), S), A)
+    source[:, 0] = torch.tensor(kinds)
+    return Batch(source, torch.tensor([[BOS, *prefix]] * len(kinds)))
+
+
+def run(
+    fake: Fake, kinds: Sequence[int], limits: int | Sequence[int], prefix: Sequence[int] = (), **options: Any
+) -> list[list[Hypothesis]]:
+    attention = options.pop("attention", False)
+    limits = [limits] * len(kinds) if isinstance(limits, int) else limits
+    return decode(fake, batch_of(kinds, prefix), DecodeConfig(**options), limits, attention=attention)
+
+
+def same(one: Sequence[Hypothesis], two: Sequence[Hypothesis]) -> None:
+    assert [h.tokens for h in one] == [h.tokens for h in two]
+    assert [h.complete for h in one] == [h.complete for h in two]
+    assert [h.score for h in one] == pytest.approx([h.score for h in two], abs=1e-5)
+    assert [h.log_probability for h in one] == pytest.approx([h.log_probability for h in two], abs=1e-5)
+
+
+seeds = st.integers(0, 2**16)
+quick = settings(max_examples=30, deadline=None)
+
+
+# --- greedy and beam ---
+
+
+def greedy(fake: Fake, kind: int, limit: int) -> list[int]:
+    """The likeliest token again and again, until it is EOS or only EOS has room."""
+    tokens: list[int] = []
+    while len(tokens) < limit - 1:
+        log_p = fake.log_p(kind, tokens[-1] if tokens else BOS)
+        best = max(range(V), key=lambda token: log_p[token])
+        if best == EOS:
+            break
+        tokens.append(best)
+    return tokens
+
+
+@quick
+@given(seeds, st.integers(1, 8))
+def test_beam_one_is_greedy(seed: int, limit: int) -> None:
+    fake = any_fake(seed)
+    for kind, (best,) in enumerate(run(fake, range(KINDS), limit, beam=1)):
+        assert best.tokens == greedy(fake, kind, limit)
+
+
+def every_sequence(limit: int) -> list[tuple[int, ...]]:
+    """All that can be said in `limit` tokens, EOS included."""
+    return [words for length in range(limit) for words in itertools.product((A, B, C, D), repeat=length)]
+
+
+@settings(max_examples=15, deadline=None)
+@given(seeds, st.sampled_from([0.0, 0.6, 1.0, 2.0]), st.integers(1, 4))
+def test_a_wide_beam_finds_the_best_of_all_sequences(seed: int, penalty: float, limit: int) -> None:
+    fake = any_fake(seed)
+    scored = {words: fake.replay(0, (), words) / (len(words) + 1) ** penalty for words in every_sequence(limit)}
+    best = sorted(scored.values(), reverse=True)[:20]
+    (found,) = run(fake, [0], limit, beam=100, n_best=20, length_penalty=penalty)  # more than the 85 there are
+    assert [h.score for h in found] == pytest.approx(best, abs=1e-4)
+    for hypothesis in found:
+        assert hypothesis.score == pytest.approx(scored[tuple(hypothesis.tokens)], abs=1e-4)
+
+
+@quick
+@given(seeds, st.integers(2, 6), st.integers(1, 8), st.sampled_from([0.0, 1.0]))
+def test_n_best_are_sorted_distinct_and_scored_as_their_replay(
+    seed: int, beam: int, limit: int, penalty: float
+) -> None:
+    fake = any_fake(seed)
+    for kind, found in enumerate(run(fake, range(KINDS), limit, beam=beam, n_best=beam, length_penalty=penalty)):
+        assert 1 <= len(found) <= beam
+        assert [h.score for h in found] == sorted((h.score for h in found), reverse=True)
+        assert len({tuple(h.tokens) for h in found}) == len(found)
+        for hypothesis in found:
+            assert set(hypothesis.tokens) <= {A, B, C, D}
+            assert len(hypothesis.tokens) < limit
+            assert hypothesis.log_probability == pytest.approx(fake.replay(kind, (), hypothesis.tokens), abs=1e-4)
+            length = len(hypothesis.tokens) + 1
+            assert hypothesis.score == pytest.approx(hypothesis.log_probability / length**penalty, abs=1e-6)
+
+
+@quick
+@given(seeds)
+def test_fewer_best_are_the_first_of_more(seed: int) -> None:
+    fake = any_fake(seed)
+    more, fewer = run(fake, [1], 6, beam=5, n_best=5)[0], run(fake, [1], 6, beam=5, n_best=2)[0]
+    same(fewer, more[:2])
+
+
+def test_a_beam_finds_what_greedy_misses() -> None:
+    # A is likelier than B, but nothing likely follows it; B is followed by EOS for sure.
+    table = torch.full((KINDS, V, V), -math.inf)
+    table[:, BOS, A], table[:, BOS, B] = math.log(0.6), math.log(0.4)
+    table[:, A, [A, B, C, D, EOS]] = math.log(0.2)
+    table[:, [B, C, D], EOS] = 0.0
+    fake = Fake(table)
+    assert run(fake, [0], 5, beam=1)[0][0].tokens[0] == A
+    (best,) = run(fake, [0], 5, beam=2, length_penalty=0.0)[0]
+    assert best.tokens == [B]
+    assert best.log_probability == pytest.approx(math.log(0.4), abs=1e-6)
+
+
+@pytest.mark.parametrize("beam", [1, 2, 3, 5])
+def test_unlikely_early_endings_do_not_hide_a_sure_answer(beam: int) -> None:
+    fake = chain(A, B, C, D)
+    fake.table[:, :, EOS].clamp_(min=-7.0)  # an early end is the second best choice at every step
+    assert math.exp(fake.replay(0, (), [A, B, C, D])) > 0.98
+    (best,) = run(fake, [0], 20, beam=beam)[0]
+    assert best.tokens == [A, B, C, D]
+
+
+def test_length_penalty_chooses_between_short_and_long() -> None:
+    # Short: EOS at once, 0.3. Long: A B C EOS, 0.7 · 0.7 · 0.7 · 0.7 = 0.24, but 0.7 a token.
+    table = torch.full((KINDS, V, V), -math.inf)
+    table[:, BOS, EOS], table[:, BOS, A] = math.log(0.3), math.log(0.7)
+    for previous, token in ((A, B), (B, C), (C, EOS)):
+        table[:, previous, token], table[:, previous, D] = math.log(0.7), math.log(0.3)
+    table[:, D, D] = 0.0
+    fake = Fake(table)
+    (short,) = run(fake, [0], 8, beam=4, length_penalty=0.0)[0]
+    assert short.tokens == []
+    assert short.score == short.log_probability == pytest.approx(math.log(0.3), abs=1e-6)
+    (long,) = run(fake, [0], 8, beam=4, length_penalty=1.0)[0]
+    assert long.tokens == [A, B, C]
+    assert long.score == pytest.approx(math.log(0.7), abs=1e-6)
+    assert long.log_probability == pytest.approx(4 * math.log(0.7), abs=1e-6)
+
+
+def test_more_hypotheses_than_the_vocabulary_has_tokens() -> None:
+    found = run(any_fake(3), [0, 1], 2, beam=50, n_best=50)
+    for hypotheses in found:  # EOS alone, and each of the four words before it
+        assert sorted(h.tokens for h in hypotheses) == [[], [A], [B], [C], [D]]
+
+
+def test_padding_and_bos_are_never_said() -> None:
+    table = torch.zeros(KINDS, V, V)
+    table[:, :, [PAD, BOS]] = 20.0
+    fake = Fake(table)
+    choices: list[dict[str, Any]] = [{"beam": 1}, {"beam": 4, "n_best": 4}, {"sample": True, "n_best": 8}]
+    for options in choices:
+        for hypothesis in run(fake, [0], 5, **options)[0]:
+            assert not {PAD, BOS} & set(hypothesis.tokens)
+            assert hypothesis.log_probability == pytest.approx(fake.replay(0, (), hypothesis.tokens), abs=1e-3)
+
+
+# --- limits ---
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+@pytest.mark.parametrize("limit", [1, 2, 5, 7])
+def test_a_limit_forces_an_end_and_says_so(beam: int, limit: int) -> None:
+    table = torch.full((KINDS, V, V), -9.0)
+    table[:, :, EOS] = -30.0
+    for previous, token in ((BOS, A), (A, B), (B, C), (C, D), (D, A)):  # round and round
+        table[:, previous, token] = 0.0
+    (best,) = run(Fake(table), [0], limit, beam=beam)[0]
+    assert best.tokens == [A, B, C, D, A, B][: limit - 1]
+    assert best.log_probability == pytest.approx(Fake(table).replay(0, (), best.tokens), abs=1e-3)
+    assert best.complete is False
+
+
+def test_what_ends_by_itself_is_complete() -> None:
+    (best,) = run(chain(A, B, C), [0], 10, beam=1)[0]
+    assert best.tokens == [A, B, C]
+    assert best.complete is True
+    (cut,) = run(chain(A, B, C), [0], 3, beam=1)[0]
+    assert cut.tokens == [A, B]
+    assert cut.complete is False
+
+
+def test_sentences_of_a_batch_have_limits_of_their_own() -> None:
+    fake = chain(A, B, C, D)
+    found = run(fake, [0, 1, 2, 3], [2, 10, 1, 4], beam=1)
+    assert [best.tokens for (best,) in found] == [[A], [A, B, C, D], [], [A, B, C]]
+    assert [best.complete for (best,) in found] == [False, True, False, False]
+
+
+@pytest.mark.parametrize("sample", [True, False])
+def test_no_sentence_goes_beyond_its_limit(sample: bool) -> None:
+    never_ends = distribution(A=0.5, B=0.49, EOS=0.01)
+    limits = [3, 7, 1, 5]
+    for limit, found in zip(
+        limits, run(never_ends, [0, 1, 2, 3], limits, n_best=4, beam=4, sample=sample), strict=True
+    ):
+        assert found
+        assert all(len(h.tokens) < limit for h in found)
+        assert all(len(h.tokens) == limit - 1 for h in found if not h.complete)
+
+
+# --- batch mates ---
+
+
+@quick
+@given(
+    seeds,
+    st.lists(st.tuples(st.integers(0, KINDS - 1), st.integers(1, 7)), min_size=1, max_size=5),
+    st.integers(1, 4),
+    st.booleans(),
+    st.sampled_from([(), (B,), (C, D)]),
+)
+def test_results_do_not_depend_on_batch_mates(
+    seed: int, sentences: list[tuple[int, int]], width: int, sample: bool, prefix: tuple[int, ...]
+) -> None:
+    fake = any_fake(seed)
+    options = {"beam": width, "n_best": width, "sample": sample, "seed": seed, "attention": True}
+    kinds, limits = [kind for kind, _ in sentences], [limit for _, limit in sentences]
+    together = run(fake, kinds, limits, prefix, **options)
+    for kind, limit, found in zip(kinds, limits, together, strict=True):
+        (alone,) = run(fake, [kind], limit, prefix, **options)
+        same(found, alone)
+        for one, two in zip(found, alone, strict=True):
+            assert one.attention is not None
+            assert two.attention is not None
+            assert torch.equal(one.attention, two.attention)
+
+
+# --- forced prefixes ---
+
+
+@quick
+@given(seeds, st.lists(st.sampled_from([A, B, C, D]), min_size=1, max_size=3), st.integers(1, 4))
+def test_a_forced_prefix_is_kept_and_not_scored(seed: int, prefix: list[int], beam: int) -> None:
+    fake = any_fake(seed)
+    (found,) = run(fake, [2], 5, prefix, beam=beam, n_best=beam)
+    for hypothesis in found:
+        assert hypothesis.tokens[: len(prefix)] == prefix
+        rest = hypothesis.tokens[len(prefix) :]
+        assert len(rest) < 5
+        assert hypothesis.log_probability == pytest.approx(fake.replay(2, prefix, rest), abs=1e-4)
+        assert hypothesis.score == pytest.approx(hypothesis.log_probability / (len(rest) + 1), abs=1e-5)
+
+
+def test_a_prefix_changes_what_follows() -> None:
+    fake = chain(A, B, C, D)
+    assert run(fake, [0], 9, [C], beam=2)[0][0].tokens == [C, D]
+    assert run(fake, [0], 9, [A, B], beam=2)[0][0].tokens == [A, B, C, D]
+    assert run(fake, [0], 9, [D], beam=1)[0][0].tokens == [D]
+
+
+# --- attention ---
+
+
+@quick
+@given(seeds, st.integers(1, 5), st.booleans(), st.sampled_from([(), (B,), (C, D)]))
+def test_attention_follows_a_hypothesis_through_the_beam(
+    seed: int, width: int, sample: bool, prefix: tuple[int, ...]
+) -> None:
+    found = run(
+        any_fake(seed), range(KINDS), [7, 3, 5, 1, 6], prefix, beam=width, n_best=width, sample=sample, attention=True
+    )
+    for hypothesis in itertools.chain(*found):
+        assert hypothesis.attention is not None
+        rest = hypothesis.tokens[len(prefix) :]
+        assert hypothesis.attention.shape == (len(rest) + 1, 1, 1, S)  # every token after the prefix, and EOS
+        for place, weights in enumerate(hypothesis.attention[:, 0, 0].int().tolist()):
+            history = [BOS, *prefix, *rest[:place]]
+            assert weights == history + [0] * (S - len(history))
+
+
+def test_no_attention_unless_it_is_asked_for() -> None:
+    assert run(any_fake(0), [0], 5, beam=2)[0][0].attention is None
+
+
+# --- sampling ---
+
+
+def draws(fake: Fake, rounds: int = 12, **options: Any) -> Counter[int]:
+    """How often each token was drawn first; EOS if it was that one."""
+    first: Counter[int] = Counter()
+    for seed in range(rounds):
+        (found,) = run(fake, [0], 2, sample=True, n_best=256, seed=seed, **options)
+        assert len(found) == 256
+        first.update(h.tokens[0] if h.tokens else EOS for h in found)
+    return first
+
+
+def assert_follows(counts: Counter[int], expected: dict[int, float]) -> None:
+    """Pearson's χ² stays below what it passes once in 10,000 times (five degrees of freedom at most)."""
+    total = counts.total()
+    assert set(counts) <= set(expected)
+    statistic = sum((counts[token] - total * p) ** 2 / (total * p) for token, p in expected.items())
+    assert statistic < 25.7
+    assert sum(expected.values()) == pytest.approx(1)
+
+
+SHARES = {A: 0.4, B: 0.3, C: 0.15, D: 0.1, EOS: 0.05}
+FOUR_WORDS = distribution(A=0.4, B=0.3, C=0.15, D=0.1, EOS=0.05)
+
+
+def normalised(shares: dict[int, float]) -> dict[int, float]:
+    whole = sum(shares.values())
+    return {token: share / whole for token, share in shares.items()}
+
+
+def test_samples_follow_the_distribution() -> None:
+    assert_follows(draws(FOUR_WORDS), SHARES)
+
+
+@pytest.mark.parametrize("temperature", [0.5, 2.0])
+def test_temperature_sharpens_and_flattens(temperature: float) -> None:
+    expected = normalised({token: share ** (1 / temperature) for token, share in SHARES.items()})
+    assert_follows(draws(FOUR_WORDS, temperature=temperature), expected)
+
+
+@pytest.mark.parametrize(("k", "kept"), [(1, [A]), (2, [A, B]), (3, [A, B, C]), (0, list(SHARES)), (99, list(SHARES))])
+def test_top_k_keeps_the_likeliest(k: int, kept: list[int]) -> None:
+    assert_follows(draws(FOUR_WORDS, 6, top_k=k), normalised({token: SHARES[token] for token in kept}))
+
+
+@pytest.mark.parametrize(
+    ("p", "kept"), [(0.01, [A]), (0.39, [A]), (0.41, [A, B]), (0.69, [A, B]), (0.71, [A, B, C]), (1.0, list(SHARES))]
+)
+def test_top_p_keeps_the_nucleus(p: float, kept: list[int]) -> None:
+    assert_follows(draws(FOUR_WORDS, 6, top_p=p), normalised({token: SHARES[token] for token in kept}))
+
+
+def test_top_k_and_top_p_together_and_with_unsorted_probabilities() -> None:
+    fake = distribution(A=0.05, B=0.4, C=0.1, D=0.3, EOS=0.15)
+    assert_follows(draws(fake, 6, top_k=3), normalised({B: 0.4, D: 0.3, EOS: 0.15}))
+    assert_follows(draws(fake, 6, top_k=4, top_p=0.6), normalised({B: 0.4, D: 0.3}))
+
+
+def test_later_tokens_follow_their_distribution_too() -> None:
+    table = FOUR_WORDS.table.clone()
+    table[:, A] = distribution(C=0.7, D=0.3).table[0, 0]
+    second: Counter[int] = Counter()
+    for seed in range(12):
+        (found,) = run(Fake(table), [0], 3, sample=True, n_best=256, seed=seed)
+        second.update(h.tokens[1] for h in found if h.tokens[:1] == [A])
+    assert_follows(second, {C: 0.7, D: 0.3})
+
+
+@quick
+@given(seeds, st.sampled_from([{}, {"top_k": 2}, {"top_p": 0.5}, {"temperature": 3.0}]))
+def test_samples_are_scored_by_the_models_own_probabilities(seed: int, options: dict[str, Any]) -> None:
+    fake = any_fake(seed)
+    (found,) = run(fake, [1], 6, sample=True, n_best=6, seed=seed, **options)
+    assert len(found) == 6
+    assert [h.score for h in found] == sorted((h.score for h in found), reverse=True)
+    for hypothesis in found:
+        assert hypothesis.log_probability == pytest.approx(fake.replay(1, (), hypothesis.tokens), abs=1e-4)
+
+
+def test_the_seed_decides_the_sample() -> None:
+    def sample(kinds: Sequence[int], seed: int) -> list[list[list[int]]]:
+        found = run(any_fake(1), kinds, 8, sample=True, n_best=5, seed=seed)
+        return [[h.tokens for h in hypotheses] for hypotheses in found]
+
+    assert sample([3], 4) == sample([3], 4)
+    assert sample([3], 4) != sample([3], 5)
+    assert sample([0, 3, 1], 4)[1] == sample([3], 4)[0]
+    assert sample([3, 3], 4)[0] == sample([3, 3], 4)[1]
+
+
+# --- the configuration ---
+
+
+def test_n_best_needs_as_wide_a_beam() -> None:
+    with pytest.raises(ValidationError, match=r"decode\.n_best=3 needs decode\.beam"):
+        DecodeConfig(beam=2, n_best=3)
+    assert DecodeConfig(beam=1, n_best=3, sample=True).width == 3
+    assert DecodeConfig(beam=4, n_best=3).width == 4
+
+
+def test_an_empty_batch_has_no_hypotheses() -> None:
+    empty = Batch(torch.zeros(0, S, dtype=torch.long), torch.zeros(0, 1, dtype=torch.long))
+    assert decode(any_fake(0), empty, DecodeConfig(), []) == []
