@@ -191,6 +191,10 @@ def train(
         with _locked(folder):
             write_text(folder / "config.yaml", configuration.dump(values))
             return _run(folder, values, listen, started)
+    except DataError:
+        if resume is None:  # nothing has begun: the name is free again
+            shutil.rmtree(folder)
+        raise
     except OSError as error:  # the data's own faults are DataErrors by now: this is the disk that is written to
         where = error.filename or folder
         raise TrainingError(

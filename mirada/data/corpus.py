@@ -83,28 +83,29 @@ class Corpus:
 
 def write_corpus(
     folder: Path,
-    pairs: Iterable[tuple[str, str]],
+    pairs: Iterable[tuple[str, str, Item]],
     encode_source: Callable[[Sequence[str]], list[list[int]]],
     encode_target: Callable[[Sequence[str]], list[list[int]]],
     *,
     vocabulary: int,
     longest: int,
-    too_long: Callable[[int, int], None],
+    too_long: Callable[[Item, int], None],
     progress: Callable[[int], None] = lambda done: None,
 ) -> Corpus:
-    """Tokenise the pairs into `folder`. A pair over `longest` tokens on a side is left out: too_long(index, tokens)."""
+    """Tokenise the pairs into `folder`. Each comes with its place: one that has over `longest` tokens on a side is left
+    out, and `too_long(place, tokens)` is told."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "corpus.json").unlink(missing_ok=True)
     dtype: np.dtype[Any] = np.dtype(np.uint16 if vocabulary <= 65_536 else np.uint32)
     done = 0
     with _SideWriter(folder, "source", dtype) as source_out, _SideWriter(folder, "target", dtype) as target_out:
         for chunk in batched(pairs, CHUNK):
-            sources = encode_source([source for source, _ in chunk])
-            targets = encode_target([target for _, target in chunk])
-            for index, (source, target) in enumerate(zip(sources, targets, strict=True), start=done):
+            sources = encode_source([source for source, _, _ in chunk])
+            targets = encode_target([target for _, target, _ in chunk])
+            for source, target, (_, _, place) in zip(sources, targets, chunk, strict=True):
                 size = max(len(source), len(target))
                 if size > longest:
-                    too_long(index, size)
+                    too_long(place, size)
                 else:
                     source_out.add(source)
                     target_out.add(target)

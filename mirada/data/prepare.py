@@ -37,6 +37,9 @@ LEARN_FROM = 2_000_000
 FEWEST = 20
 """Pairs below which there is nothing to learn from."""
 
+Place = tuple[str, int]
+"""A file and a line."""
+
 Notify = Callable[[str, int, int], None]
 """Told how far the work is: what is being done, how much is done, out of how much."""
 
@@ -135,7 +138,9 @@ def prepare(data: DataConfig, tokenizer: TokenizerConfig, folder: Path, notify: 
             target_tokenizer.encode,
             vocabulary=max(source_tokenizer.size, target_tokenizer.size),
             longest=data.max_tokens,
-            too_long=lambda index, tokens: survey.too_long(training, index, tokens),
+            too_long=lambda place, tokens: survey.excluded.add(
+                *place, f"{tokens} tokens on a side", f"over {data.max_tokens} tokens"
+            ),
             progress=lambda done: notify("tokenising", done, survey.pairs),
         )
     report = survey.report
@@ -199,10 +204,6 @@ class _Survey:
     pairs: int = 0  # translations to learn from
     held: frozenset[int] = frozenset()  # hashes of the sources that are held out
     smallest: list[int] = field(default_factory=list)  # a heap of the smallest source hashes, negated
-
-    def too_long(self, training: _Training, index: int, tokens: int) -> None:
-        pair = training.place(index)
-        self.excluded.add(*pair, f"{tokens} tokens on a side", f"over {training.data.max_tokens} tokens")
 
 
 def _survey(
@@ -283,32 +284,18 @@ def _targets(pairs: Sequence[Pair]) -> set[int]:
 
 
 class _Training:
-    """The training pairs, each translation a pair of its own; can be read again and again."""
+    """The training pairs with their places, each translation a pair of its own; can be read again and again."""
 
     def __init__(self, data: DataConfig, held: frozenset[int]):
         self.data = data
         self.held = held
-        self._places: list[tuple[str, int]] = []
-        self._first = 0
 
-    def __iter__(self) -> Iterator[tuple[str, str]]:
-        self._places, self._first = [], 0
+    def __iter__(self) -> Iterator[tuple[str, str, Place]]:
         for pair in _usable(self.data):
             if self.held and _hash(pair.source) in self.held:
                 continue
             for target in pair.targets:
-                self._remember(pair)
-                yield pair.source, target
-
-    def _remember(self, pair: Pair) -> None:
-        """The places of the last pairs handed out; older ones are forgotten, so that memory stays flat."""
-        self._places.append((pair.file, pair.line))
-        if len(self._places) > 40_000:
-            del self._places[:20_000]
-            self._first += 20_000
-
-    def place(self, index: int) -> tuple[str, int]:
-        return self._places[index - self._first]
+                yield pair.source, target, (pair.file, pair.line)
 
 
 def _learn(training: _Training, config: TokenizerConfig, report: Report, notify: Notify) -> tuple[Tokenizer, Tokenizer]:
@@ -319,7 +306,7 @@ def _learn(training: _Training, config: TokenizerConfig, report: Report, notify:
     def texts(sides: Sequence[int]) -> Iterator[str]:
         for number, pair in enumerate(training):
             if number % every == 0:
-                yield from (pair[side] for side in sides)
+                yield from (text for side, text in enumerate(pair[:2]) if side in sides)
 
     if config.joint:
         joint = Tokenizer.learn(texts((0, 1)), size)

@@ -98,12 +98,13 @@ class Training(Generic[Model]):
         self._restore()
         if self.progress.step == 0:
             self._forecast()
+        self.progress.seconds = self._seconds()
+        self._spent = self.spent
         with _stop_requests() as stop:
             last_save = time.monotonic()
             for batches in self._remaining():
                 self._step(batches)
                 p = self.progress
-                p.seconds = self._seconds()
                 before, self._spent = self._spent, self.spent
                 over = self._spent >= 1.0
                 if over or self._validation_due(before):
@@ -180,6 +181,7 @@ class Training(Generic[Model]):
             parameter.grad = None
         p.step += 1
         p.tokens += tokens
+        p.seconds = self._seconds()
         self.listen(
             Event(
                 "step",
@@ -190,8 +192,8 @@ class Training(Generic[Model]):
                     "rate": rate,
                     "norm": norm,
                     "tokens": tokens,
-                    "seconds": self._seconds(),
-                    "spent": self._spent,
+                    "seconds": p.seconds,
+                    "spent": self.spent,
                 },
             )
         )

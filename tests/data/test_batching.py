@@ -27,9 +27,9 @@ def write(folder: Path, pairs: Sequence[tuple[Ids, Ids]], longest: int = 10**6, 
     def encode(texts: Sequence[str]) -> list[list[int]]:
         return [[int(word) for word in text.split()] for text in texts]
 
-    written = ((" ".join(map(str, s)), " ".join(map(str, t))) for s, t in pairs)
+    written = ((" ".join(map(str, s)), " ".join(map(str, t)), row) for row, (s, t) in enumerate(pairs))
     return write_corpus(
-        folder, written, encode, encode, vocabulary=vocabulary, longest=longest, too_long=lambda index, tokens: None
+        folder, written, encode, encode, vocabulary=vocabulary, longest=longest, too_long=lambda place, tokens: None
     )
 
 
@@ -253,7 +253,7 @@ def test_the_fingerprint_is_of_ids_and_their_borders(tmp_path: Path) -> None:
 
 def test_too_long_pairs_are_left_out_and_told(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
-    texts = [("a", "b"), ("a a a a", "b"), ("a a a", "b"), ("a", "b b b b b")]
+    texts = [("a", "b", 0), ("a a a a", "b", 1), ("a a a", "b", 2), ("a", "b b b b b", 3)]
     corpus = write_corpus(
         tmp_path,
         texts,
@@ -261,7 +261,7 @@ def test_too_long_pairs_are_left_out_and_told(tmp_path: Path) -> None:
         lambda several: [[6] * len(text.split()) for text in several],
         vocabulary=10,
         longest=3,
-        too_long=lambda index, tokens: told.append((index, tokens)),
+        too_long=lambda place, tokens: told.append((place, tokens)),
     )
     assert told == [(1, 4), (3, 5)]
     assert corpus.source.lengths.tolist() == [1, 3]
@@ -283,7 +283,7 @@ def test_an_interrupted_corpus_has_no_report(tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         write_corpus(
-            tmp_path, [("a", "b")], fails, fails, vocabulary=10, longest=9, too_long=lambda index, tokens: None
+            tmp_path, [("a", "b", 0)], fails, fails, vocabulary=10, longest=9, too_long=lambda place, tokens: None
         )
     assert not (tmp_path / "corpus.json").exists()
 

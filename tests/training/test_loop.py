@@ -43,7 +43,7 @@ def batches(tmp_path: Path) -> Batches:
     def encode(texts: object) -> list[list[int]]:
         return [sentences[int(text)] for text in texts]  # type: ignore[attr-defined]
 
-    pairs = [(str(number), str(number)) for number in range(len(sentences))]
+    pairs = [(str(number), str(number), number) for number in range(len(sentences))]
     corpus = write_corpus(
         tmp_path / "corpus", pairs, encode, encode, vocabulary=10, longest=50, too_long=lambda i, n: None
     )

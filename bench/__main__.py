@@ -1,0 +1,19 @@
+"""`python -m bench` runs every measurement that needs no data of yours; `python -m bench NAME …` those named."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+MEASUREMENTS = ["training_speed", "decoding_speed", "kills"]
+
+
+def main() -> None:
+    for name in sys.argv[1:] or MEASUREMENTS:
+        if name not in MEASUREMENTS:
+            sys.exit(f"there is no measurement {name!r}; there are: {', '.join(MEASUREMENTS)}")
+        print(f"── {name}", flush=True)
+        import_module(f"bench.{name}").main()
+
+
+main()

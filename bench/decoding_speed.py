@@ -1,0 +1,52 @@
+"""Sentences a second in translation (beam 5, batches of similar length), beside `generate` of a MarianMTModel.
+
+Both models are untrained and of the same sizes; each hypothesis is made to run to the same length, so that both do the
+same number of steps on the same sentences.
+"""
+
+from __future__ import annotations
+
+import time
+
+import torch
+
+from bench.peer import VOCABULARY, batches, marian, ours
+from mirada.data.batching import collate
+from mirada.decoding import DecodeConfig, decode
+from mirada.tasks.translation import similar
+
+SENTENCES, LENGTH, ROUNDS = 64, 20, 3
+
+
+def main() -> None:
+    plan, _ = batches(pairs=2000)
+    side = plan.corpus.source
+    ids = [side.ids[side.offsets[row] : side.offsets[row + 1]].tolist() for row in range(SENTENCES)]
+    groups = list(similar([len(row) for row in ids], 1000))
+    mine, theirs = ours().eval(), marian().eval()
+    with torch.no_grad():  # nobody ends early: a random model's EOS is as likely as anything
+        mine.target_embedding.weight[2] = 0  # tied with the output
+        mine.target_embedding.weight[2, 0] = -1000
+        theirs.final_logits_bias[0, 2] = -1000
+    config = DecodeConfig(beam=5)
+    seconds = {"mirada": 0.0, "transformers": 0.0}
+    for round_ in range(ROUNDS + 1):
+        for group in groups:
+            batch = collate([ids[number] for number in group])
+            began = time.perf_counter()
+            decode(mine, batch, config, [LENGTH] * len(group))
+            middle = time.perf_counter()
+            with torch.inference_mode():
+                theirs.generate(
+                    input_ids=batch.source,
+                    attention_mask=batch.source_mask,
+                    num_beams=5,
+                    max_new_tokens=LENGTH,
+                    min_new_tokens=LENGTH,
+                )
+            if round_:
+                seconds["mirada"] += middle - began
+                seconds["transformers"] += time.perf_counter() - middle
+    for name, spent in seconds.items():
+        print(f"{name:14} {ROUNDS * SENTENCES / spent:8.1f} sentences/s (vocabulary {VOCABULARY:,})")
+    print(f"ratio {seconds['transformers'] / seconds['mirada']:.2f}")

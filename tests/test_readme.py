@@ -1,0 +1,49 @@
+"""Every command of the README runs, in the order it stands there, on the toy language."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+from tests import toy
+
+README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+
+
+def test_commands_and_python(tmp_path: Path) -> None:
+    toy.write(tmp_path / "pairs.tsv", toy.pairs(300))
+    toy.write(tmp_path / "test.tsv", toy.pairs(20, seed=1))
+    (tmp_path / "in.txt").write_text("el gato ve el tren\n", encoding="utf-8")
+    quick = [part for setting in toy.SETTINGS for part in ("--set", setting)]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    blocks = re.findall(r"```console\n(.*?)```", README, re.DOTALL)
+    commands = [line[2:] for block in blocks for line in block.splitlines() if line.startswith("$ ")]
+    assert len(commands) >= 6
+    for command in commands:
+        program, verb, *rest = shlex.split(command)
+        assert program == "mirada"
+        # The same command with a budget of a few steps and a tiny model.
+        rest = [re.sub(r"^--minutes$", "--steps", part) for part in rest]
+        if verb == "train" and "--resume" not in rest:
+            rest += quick
+        run = [sys.executable, "-m", "mirada.cli", verb, *rest]
+        done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=False, env=environment)
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
+    for script in re.findall(r"```python\n(.*?)```", README, re.DOTALL):
+        done = subprocess.run(
+            [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False, env=environment
+        )
+        assert done.returncode == 0, done.stderr
+    assert (tmp_path / "attention.png").stat().st_size > 1000
+
+
+def test_the_tree_names_what_there_is() -> None:
+    tree = README.split("## The tree")[1].split("```")[1]
+    package = Path(__file__).parent.parent / "mirada"
+    named = set(re.findall(r"^  (?:  )?([\w.]+?)/?\s", tree, re.MULTILINE))
+    present = {path.name for path in [*package.iterdir(), *(package / "data").iterdir()]} - {"__pycache__", "py.typed"}
+    assert present <= named | {"__init__.py"}, present - named
