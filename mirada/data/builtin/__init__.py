@@ -8,7 +8,8 @@ of the test part is in the training part, whatever the seeds, sizes and directio
         print(example.source, "→", example.targets[0])
 """
 
-from mirada.data.builtin.corpus import LANGUAGES, Example, notes, test, training
+from mirada.data.builtin.corpus import Example, notes, test, training
+from mirada.data.builtin.lexicon import LANGUAGES
 from mirada.data.builtin.speech import words
 
 __all__ = ["LANGUAGES", "Example", "notes", "test", "training", "words"]

@@ -1,348 +1,347 @@
-"""Makes up meanings: which words go together, and in which shapes of sentence."""
+"""Makes up meanings: statements, questions, reasons, reports and greetings."""
 
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import accumulate
 from random import Random
-from typing import TypeVar
 
+from mirada.data.builtin.clauses import IT_VERBS, PERSONAL, TABLES
+from mirada.data.builtin.describe import LIVING
 from mirada.data.builtin.lexicon import (
-    ADJECTIVES,
+    CLAUSAL,
+    GIVING,
+    IDIOMS,
     INTRANSITIVE,
     MOTION,
+    NAMED,
     NOUNS,
     PHRASES,
+    QUALITIES,
+    STATES,
     TRANSITIVE,
     VERBS,
-    Noun,
-    Phrase,
+    WEATHER,
+    Adjective,
     Verb,
 )
-from mirada.data.builtin.meaning import STEP, Adjunct, Clause, Meaning, Thing, Trait
+from mirada.data.builtin.meaning import Clause, Greeting, Link, Meaning, Thing
+from mirada.data.builtin.states import States
 
-T = TypeVar("T")
-
-_IN, _AT, _ON, _WITH = (PHRASES["preposition"][name] for name in ("in", "at", "on", "with"))
-_BESIDE = [PHRASES["preposition"][name] for name in ("under", "near", "behind", "next to")]
-_BECAUSE, _AND, _BUT = (PHRASES["conjunction"][name] for name in ("because", "and", "but"))
-_FREQUENCY, _NOW, _HABIT, _DEGREE, _NUMBER = (
-    list(PHRASES[table].values()) for table in ("frequency", "now", "habit", "degree", "number")
+_ERAS = ("now",) * 5 + ("past",) * 4 + ("next",) * 3
+_MOODS = frozenset(("tired", "happy", "sad", "sick", "nervous", "angry", "worried", "busy", "scared", "drunk"))
+_REASONS = {noun: tuple(a for a in STATES[noun] if a.name in _MOODS) for noun in LIVING}
+_FEELINGS = _REASONS[NAMED["Lucas"]]
+_HUNGER = IDIOMS[:9]
+_WANTED = ("want", "need", "prefer", "hate", "like")
+_STATIC = frozenset(verb for verb in TRANSITIVE if {"state", "move"} & verb.flags)
+_ACTIVE = (
+    frozenset(verb for verb in (*INTRANSITIVE, *TRANSITIVE, *MOTION, *GIVING) if "state" not in verb.flags) - _STATIC
 )
-_MANNER = {flag: list(PHRASES[flag].values()) for flag in ("well", "much", "fast")}
-_HERE = list(PHRASES["here"].values())
-_LIVING = [*NOUNS["person"], *NOUNS["infant"], *NOUNS["kin"], *NOUNS["name"], *NOUNS["animal"]]
-_PEOPLE = [*NOUNS["person"], *NOUNS["kin"], *NOUNS["name"]]
-_JOBS = [
-    noun
-    for noun in NOUNS["person"]
-    if not noun.forms["es"].gender and noun.name not in ("friend", "neighbor", "guest", "classmate")
-]
-_PLACES = [*NOUNS["room"], *NOUNS["place"]]
-_SMALL = [*NOUNS["object"], *NOUNS["text"], *NOUNS["clothes"], *NOUNS["food"]]
-_TANGIBLE = [*_SMALL, *NOUNS["instrument"], *NOUNS["vehicle"], *NOUNS["furniture"], *NOUNS["device"], *NOUNS["opening"]]
-_DESCRIBED = [
-    noun for noun in (*_LIVING, *_TANGIBLE, *NOUNS["place"], *NOUNS["event"], *NOUNS["idea"]) if ADJECTIVES[noun]
-]
-# What one has: "my hat", but not "my witch".
-_OWNED_NAMES = (
-    "object clothes text instrument furniture vehicle room device idea friend neighbor boss teacher doctor lawyer "
-    "classmate student cat dog horse house office school garden"
-)
-_OWNED = frozenset(_OWNED_NAMES.split())
-_STATES = ADJECTIVES[NOUNS["man"][0]]
-_MOODS = {noun: [a for a in ADJECTIVES[noun] if a.state and a.name != "ready"] for noun in _LIVING}
-_PLAIN_NAMES = (
-    "alone delicious ready broken open closed empty full lost modern ancient round "
-    "red blue green yellow white black gray brown"
-)
-_PLAIN = frozenset(_PLAIN_NAMES.split())
-_ATTRIBUTES = {noun: [a for a in found if a.name not in ("alone", "ready")] for noun, found in ADJECTIVES.items()}
+_PLACED = tuple(verb for verb in INTRANSITIVE if "in" in verb.flags and "state" not in verb.flags)
 
 
-class Composer:
-    """Makes up one meaning after another; the same seed gives the same meanings."""
+def _asked_what(verb: Verb) -> bool:
+    """Whether one can ask what is done: not of people, and not after a preposition."""
+    plain = not any(verb.wordings[language][0].after for language in ("es", "pt"))
+    return plain and not any(noun.human for noun in verb.objects)
+
+
+_WHAT = tuple(verb for verb in TRANSITIVE if _asked_what(verb))
+_WHICH = tuple(verb for verb in _WHAT if not all(noun.mass for noun in verb.objects))
+
+
+class Composer(States):
+    """Makes up one meaning after another; the same random numbers give the same meanings."""
 
     def __init__(self, rng: Random) -> None:
-        self.random = rng.random
-        self.shapes: list[Callable[[], Clause]] = []
-        weights = []
-        for weight, shape in (
-            (16, self._doing), (30, self._acting), (14, self._being), (4, self._job), (6, self._lying),
-            (9, self._going), (6, self._liking), (7, self._asking),
-        ):  # fmt: skip
-            self.shapes.append(shape)
-            weights.append(weight)
-        self.weights = list(accumulate(weights))
+        super().__init__(rng)
+        shapes: tuple[tuple[int, Callable[[str], Clause]], ...] = (
+            (13, self.doing), (25, self.acting), (8, self.being), (2, self.job), (5, self.lying), (8, self.going),
+            (8, self.liking), (12, self.giving), (6, self.feeling), (2, self.weather), (6, self.saying),
+            (3, self.existing), (2, self.aging), (3, self.located),
+        )  # fmt: skip
+        self.shapes = [shape for _, shape in shapes]
+        self.weights = list(accumulate(weight for weight, _ in shapes))
 
     def meaning(self) -> Meaning:
-        self.id = 0
-        self.open: list[list[Thing]] = []
-        self.speakers: dict[int, list[Thing]] = {}
-        self.speaker_female = self.chance(0.5)
-        clause = self._shape()
-        if not clause.question and self.chance(0.25):
-            self._continue(clause)
-        elif clause.question == "" and clause.subject.person != 1 and self.chance(0.25):
-            clause.question = "yes"
+        self.restart()
+        self.linked: set[str] = set()  # the conjunctions that were used
+        chance = self.random()
+        if chance < 0.025:
+            return Meaning(self._greeting(), [])
+        era = self.pick(_ERAS)
+        if chance < 0.15:
+            clause = self._asking(era)
+            self._address(clause.subject)
+            return Meaning(clause, self.open)
+        clause = self.shapes[bisect(self.weights, self.random() * self.weights[-1])](era)
+        if not clause.that and self.chance(0.3):
+            self._continue(clause, era, 0.25 if chance < 0.97 else 0.9)
+        elif chance > 0.65:
+            self._ask(clause)
+        self._address(clause.subject)
         return Meaning(clause, self.open)
 
-    # Choosing
+    def _address(self, subject: Thing | None) -> None:
+        """Keep "usted" and "ustedes" to sentences that say so in their subject: "su" alone could be anyone's."""
+        talked_to = self.talkers.get(2, [])
+        if not any(thing is subject for thing in talked_to):
+            for thing in talked_to:
+                thing.formal = thing.plural = False
 
-    def chance(self, probability: float) -> bool:
-        return self.random() < probability
+    # Reports
 
-    def pick(self, options: Sequence[T]) -> T:
-        return options[int(self.random() * len(options))]
-
-    def _node(self) -> int:
-        self.id += STEP
-        return self.id
-
-    def _shape(self) -> Clause:
-        return self.shapes[bisect(self.weights, self.random() * self.weights[-1])]()
-
-    # Things
-
-    def _pronoun(self, third: bool = True) -> Thing:
-        person = self.pick((1, 1, 2, 3, 3)) if third else self.pick((1, 2))
-        plural = person != 2 and self.chance(0.35)
-        thing = Thing(self._node(), pronoun=True, person=person, plural=plural)
-        if person < 3:
-            thing.female = self.speaker_female
-            if person not in self.speakers:
-                self.speakers[person] = []
-                self.open.append(self.speakers[person])
-            self.speakers[person].append(thing)
+    def saying(self, era: str) -> Clause:
+        """Someone says or thinks that something is so."""
+        verb = self.pick(CLAUSAL if era == "past" else CLAUSAL[:4])
+        past = era == "past" and "state" not in verb.flags
+        subject = self.subject(verb)
+        clause = Clause(self.node(), subject, verb, "past" if past else "present")
+        again = None if self.anyone(subject) or self.chance(0.5) else self.refer(subject, known=True)
+        if subject.person == 3:  # another "he" would seem to be the first
+            self.persons = (1, 2)
+        if past:
+            told = self.feeling("past", again) if self.chance(0.4) else self.being("past", again)
         else:
-            thing.female = self.chance(0.5)
-            if plural:
-                self.open.append([thing])
-        return thing
-
-    def _noun(self, noun: Noun, rich: bool = True) -> Thing:
-        """A noun with a determiner that suits it, and sometimes a number and an adjective."""
-        thing = Thing(self._node(), noun)
-        if noun.proper:
-            return thing
-        if not noun.forms["es"].gender or not noun.forms["pt"].gender:
-            thing.female = self.chance(0.5)
-            self.open.append([thing])
-        if noun.kind == "kin":
-            thing.owner = self._owner()
-            thing.det = "my"
-            thing.plural = self.chance(0.15)
-        elif noun.kind in ("subject", "science"):
-            thing.det = ""
-            return thing
-        elif noun.mass:
-            thing.det = self.pick(("the", "", ""))
-        else:
-            thing.plural = self.chance(0.3) and noun.kind not in ("place", "room", "infant")
-            thing.det = self.pick(("the", "the", "the", "a", "a", "this", "that"))
-            if self.chance(0.2) and (noun.kind in _OWNED or noun.name in _OWNED):
-                thing.owner, thing.det = self._owner(), "my"
-            if thing.plural:
-                if thing.det == "a":
-                    thing.det = ""
-                if self.chance(0.3) and thing.det in ("the", "", "my"):
-                    thing.count = self.pick(_NUMBER)
-        if rich and self.chance(0.25) and _ATTRIBUTES[noun]:
-            thing.trait = self._trait(noun)
-        return thing
-
-    def _owner(self) -> Thing:
-        return self._pronoun(third=False)
-
-    def _trait(self, noun: Noun) -> Trait:
-        adjective = self.pick(_ATTRIBUTES[noun])
-        return Trait(self._node(), adjective)
-
-    def _subject(self, verb: Verb) -> Thing:
-        if self.chance(0.4):
-            return self._pronoun()
-        noun = self.pick(verb.subjects)
-        thing = self._noun(noun)
-        if thing.det == "":
-            thing.det = "the"
-        if noun.proper and self.chance(0.1):
-            other = self.pick(NOUNS["name"])
-            if other is not noun:
-                return Thing(self._node(), joined=(thing, self._noun(other)))
-        return thing
-
-    # Clauses
-
-    def _adjunct(self, phrase: Phrase, thing: Thing | None = None) -> Adjunct:
-        return Adjunct(self._node(), phrase, thing)
-
-    def _place(self, verb: Verb) -> Adjunct:
-        noun = self.pick(_PLACES)
-        place = self._noun(noun, rich=False)
-        if place.det == "":
-            place.det = "the"
-        return self._adjunct(_IN if noun.at == "in" else _AT, place)
-
-    def _company(self, subject: Thing) -> Adjunct:
-        if self.chance(0.15):
-            both = Thing(self._node(), pronoun=True, plural=True, det="both", female=self.chance(0.5))
-            self.open.append([both])
-            return self._adjunct(_WITH, both)
-        if self.chance(0.3):
-            other = self._pronoun()
-            if other.person != subject.person:  # not "I work with me"
-                return self._adjunct(_WITH, other)
-        other = self._noun(self.pick(_PEOPLE))
-        return self._adjunct(_WITH, other)
-
-    def _setting(self, clause: Clause) -> None:
-        """Tense, polarity and the time that suits them."""
-        static = "state" in clause.verb.flags or "move" in clause.verb.flags
-        if not static and self.chance(0.4):
-            clause.tense = "progressive"
-            if self.chance(0.25):
-                clause.time = self._adjunct(self.pick(_NOW))
-        elif not static and self.chance(0.35):
-            clause.time = self._adjunct(self.pick(_HABIT))
-        if self.chance(0.2):
-            clause.negative = True
-        elif clause.tense == "present" and "state" not in clause.verb.flags and self.chance(0.15):
-            clause.frequency = self._adjunct(self.pick(_FREQUENCY))
-
-    def _doing(self) -> Clause:
-        verb = self.pick(INTRANSITIVE)
-        clause = Clause(self._node(), self._subject(verb), verb)
-        if "in" in verb.flags and (self.chance(0.5) or "state" in verb.flags):
-            clause.adjuncts.append(self._place(verb))
-        elif self.chance(0.3):
-            fitting = [adverb for flag in ("well", "much", "fast") if flag in verb.flags for adverb in _MANNER[flag]]
-            clause.adjuncts.append(self._adjunct(self.pick(fitting or _HERE)))
-        if clause.subject.human and "much" not in verb.flags and self.chance(0.3):
-            clause.adjuncts.append(self._company(clause.subject))
-        self._setting(clause)
+            tell = self.pick((self.being, self.acting, self.doing, self.going, self.feeling))
+            told = tell(self.pick(("now", "now", "past", "next")), again)
+        clause.that = told
         return clause
 
-    def _acting(self) -> Clause:
-        verb = self.pick(TRANSITIVE)
-        clause = Clause(self._node(), self._subject(verb), verb)
-        noun = self.pick(verb.objects)
-        clause.object = self._noun(noun)
-        if self.chance(0.15):
-            clause.adjuncts.append(self._place(verb))
-        self._setting(clause)
-        return clause
+    # Questions
 
-    def _being(self, subject: Thing | None = None) -> Clause:
-        """Someone or something is so."""
-        be = VERBS["be"]
-        if subject:
-            adjective = self.pick(_MOODS[subject.noun] if subject.noun else _STATES)
-        elif self.chance(0.3):
-            subject = self._pronoun()
-            adjective = self.pick(ADJECTIVES[self.pick(NOUNS["person"])])
-        else:
-            noun = self.pick(_DESCRIBED)
-            subject = self._noun(noun, rich=False)
-            if subject.det in ("", "a"):
-                subject.det = "the"
-            adjective = self.pick(ADJECTIVES[noun])
-        trait = Trait(self._node(), adjective)
-        clause = Clause(self._node(), subject, be, trait=trait)
-        if self.chance(0.25):
-            clause.negative = True
-        if self.chance(0.4) and adjective.name not in _PLAIN:
-            trait.degree = self.pick(_DEGREE[:2] if clause.negative else _DEGREE)
-        return clause
+    def _ask(self, clause: Clause) -> None:
+        """Make a statement a yes-or-no question, if one would ask it."""
+        subject = clause.subject
+        if subject and (subject.person == 1 or self.anyone(subject)):
+            return
+        clause.question = "yes"
+        if clause.negative and (clause.verb.name == "exist" or self.chance(0.7)):
+            clause.negative = False
+            if clause.object and clause.object.noun in NOUNS["anyone"]:
+                clause.negative = True
 
-    def _job(self) -> Clause:
-        subject = (
-            self._pronoun() if self.chance(0.4) else self._noun(self.pick([*NOUNS["name"], *NOUNS["kin"]]), rich=False)
-        )
-        noun = self.pick(_JOBS)
-        job = Thing(self._node(), noun, plural=subject.plural, det="job", female=subject.gender("es") == "f")
-        if subject.pronoun and subject.person < 3:
-            self.speakers[subject.person].append(job)
-        elif subject.pronoun and subject.plural:
-            self.open[-1].append(job)
-        return Clause(self._node(), subject, VERBS["be"], object=job, negative=self.chance(0.2))
-
-    def _lying(self) -> Clause:
-        """Something is somewhere."""
-        subject = self._noun(self.pick(_SMALL))
-        if subject.det in ("", "a"):
-            subject.det = "the"
-        clause = Clause(self._node(), subject, VERBS["be"], negative=self.chance(0.15))
-        if self.chance(0.4):
-            clause.adjuncts.append(self._place(VERBS["be"]))
-        else:
-            where = self._noun(self.pick(NOUNS["furniture"]))
-            if where.det == "":
-                where.det = "the"
-            clause.adjuncts.append(self._adjunct(_ON if self.chance(0.5) else self.pick(_BESIDE), where))
-        return clause
-
-    def _going(self) -> Clause:
-        verb = self.pick(MOTION)
-        clause = Clause(self._node(), self._subject(verb), verb)
-        noun = self.pick(verb.objects)
-        clause.object = self._noun(noun, rich=False)
-        clause.object.plural, clause.object.count = False, None
-        if clause.object.det in ("", "a"):
-            clause.object.det = "the"
-        if self.chance(0.15):
-            clause.adjuncts.append(self._company(clause.subject))
-        if self.chance(0.35):
-            clause.time = self._adjunct(self.pick(_HABIT))
-        clause.negative = self.chance(0.15)
-        return clause
-
-    def _liking(self) -> Clause:
-        verb = VERBS["like"]
-        noun = self.pick(verb.objects)
-        clause = Clause(self._node(), self._subject(verb), verb)
-        clause.object = liked = self._noun(noun)
-        liked.count = None
-        if noun.mass or liked.plural or liked.det in ("", "a"):  # coffee, cats: as such
-            liked.det, liked.owner, liked.plural = "any", None, not noun.mass
-        clause.negative = self.chance(0.25)
-        return clause
-
-    def _asking(self) -> Clause:
+    def _asking(self, era: str) -> Clause:
         """A question with a question word."""
-        if self.chance(0.4):
-            clause = self._acting()
-            clause.question = self.pick(("what", "what", "who", "why"))
-            if clause.question == "what":
-                if any(noun.human for noun in clause.verb.objects):
-                    clause.question = "why"
-                else:
-                    clause.object = None
+        asked = self.pick(
+            ("what", "what", "who", "whom", "where", "where", "when", "why", "why", "how", "which", "which")
+        )
+        if asked == "how":
+            clause = Clause(self.node(), self._other(IDIOMS[0]), VERBS["be there"])
+        elif asked == "where" and self.chance(0.5):
+            thing = self.noun(
+                self.pick((*NOUNS["object"], *NOUNS["clothes"], *NOUNS["text"], *NOUNS["name"])), "subject"
+            )
+            if thing.det in ("a", "some", "many"):
+                thing.det = "the"
+            clause = Clause(self.node(), thing, VERBS["be there"])
         else:
-            clause = self._doing()
-            asked = ["who", "why"]
-            if "in" in clause.verb.flags:
-                asked.append("where")
-            if "state" not in clause.verb.flags and clause.tense == "present":
-                asked.append("when")
-            clause.question = self.pick(asked)
-            clause.adjuncts = [a for a in clause.adjuncts if a.thing and a.phrase is _WITH]
+            clause = self._questionable(asked, era)
+        clause.question = asked
         clause.frequency = None
-        if clause.question != "why":
+        if asked != "why":
             clause.negative = False
             clause.time = None
+        if clause.control and clause.control.verb is VERBS["like to"]:
+            clause.control = None
+        if clause.tense == "planned" and not clause.time:
+            clause.tense = "future"
+        if asked == "when" and "progressive" in clause.tense:
+            clause.tense = {"progressive": "present", "past progressive": "past"}[clause.tense]
         return clause
 
-    def _continue(self, clause: Clause) -> None:
-        """Add a clause about the same subject."""
-        first = clause.subject
-        if first.joined or clause.verb.name == "be" or not (first.human or first.noun in NOUNS["animal"]):
+    def _questionable(self, asked: str, era: str) -> Clause:
+        if asked in ("what", "which"):
+            verb = self.pick(_WHAT if asked == "what" else _WHICH)
+            return self._asking_object(verb, era, None if asked == "what" else self._asked_object(verb))
+        if asked == "whom":
+            return self._asking_object(self.pick(PERSONAL), era, None)
+        if asked == "who":
+            anyone = Thing(self.node(), pronoun=True, det="who")
+            return self.doing(era, anyone) if self.chance(0.4) else self.acting(era, anyone)
+        if asked == "where":
+            return self._asking_object(self.pick(_PLACED), era, None)
+        if self.chance(0.3):
+            verb = self.pick(MOTION)
+            return self.going(era, self._other(verb))
+        verb = self.pick(INTRANSITIVE if self.chance(0.5) else TRANSITIVE)
+        if asked == "when":
+            return self._asking_object(self.pick(_PLACED), era, None)
+        subject = self._other(verb)
+        return self.act(verb, era, subject) if verb.objects else self.do(verb, era, subject)
+
+    def _asking_object(self, verb: Verb, era: str, thing: Thing | None) -> Clause:
+        """Nothing but a subject, a verb and what is asked about."""
+        clause = Clause(self.node(), self._other(verb), verb, object=thing)
+        self.setting(clause, era)
+        return clause
+
+    def _other(self, verb: Verb) -> Thing:
+        """A subject one asks about: not oneself, and not just anyone."""
+        noun = self.pick(verb.subjects)
+        if noun.human and self.chance(0.4):
+            return self.pronoun((2, 2, 3))
+        thing = self.noun(noun, "subject")
+        if thing.det in ("a", "some", "many"):
+            thing.det = "the"
+        return thing
+
+    def _asked_object(self, verb: Verb) -> Thing:
+        noun = self.pick(tuple(noun for noun in verb.objects if not noun.mass))
+        plural = self.chance(0.6)
+        return Thing(self.node(), noun, plural=plural, det="howmany" if plural and self.chance(0.6) else "which")
+
+    # Clauses that hang together
+
+    def _continue(self, clause: Clause, era: str, more: float) -> None:
+        """Add a clause, and perhaps another one to that."""
+        subject = clause.subject
+        if subject and (self.anyone(subject) or clause.question):
             return
-        again = Thing(self._node(), first.noun, True, first.person, first.plural, first.female, known=True)
-        for things in self.open:
-            if any(thing is first for thing in things):
-                things.append(again)
-                if first.person == 3 and not first.plural:  # "he" or "she" tells
-                    self.open.remove(things)
-                break
-        clause.link = (self._adjunct(_BECAUSE), self._being(again))
+        alive = subject is not None and self._alive(subject)
+        names: tuple[str, ...] = ()
+        if clause.verb in WEATHER or (
+            alive and (clause.verb in IDIOMS or (clause.trait and clause.trait.adjective.state))
+        ):
+            names = ("so", "so", "but")
+        elif clause.trait and alive:
+            names = ("but", "and")
+        elif clause.verb.name in _WANTED:
+            names = ("because",) if self._fitting(clause.object) else ()
+        elif clause.verb not in _ACTIVE:
+            return
+        elif clause.tense in ("progressive", "past progressive") and not clause.control:
+            names = ("because", "while" if clause.tense == "progressive" else "when", "while", "and")
+        else:
+            names = ("because", "because", "because", "and", "and", "but")
+        names = tuple(name for name in names if name not in self.linked)
+        if not names:
+            return
+        name = self.pick(names)
+        self.linked.add(name)
+        self.persons = (1, 2)  # another "he" would seem to be the first
+        then = "now" if name == "because" and era == "next" else era
+        other = self._linked(name, clause, then)
+        clause.link = Link(self.node(), PHRASES["conjunction"][name], other)
+        if self.id < 400 and self.chance(more):
+            self._continue(other, then, more)
+
+    def _linked(self, name: str, clause: Clause, era: str) -> Clause:
+        subject = clause.subject
+        same = subject is not None and self._alive(subject)
+        if name == "because":
+            return self._reason(clause, era)
+        if name in ("while", "when"):
+            verb = self.pick(INTRANSITIVE if self.chance(0.5) else TRANSITIVE)
+            while verb not in _ACTIVE:
+                verb = self.pick(TRANSITIVE)
+            other = self.act(verb, era, None) if verb.objects else self.do(verb, era, None)
+            other.control = None
+            other.negative = other.negative and name == "while"
+            other.tense = clause.tense if name == "while" else "past"
+            return self._bare(other)
+        if name == "and" and same and clause.object and self.chance(0.8):
+            continued = self._with_it(clause)
+            if continued:
+                return continued
+        known = (
+            self.refer(subject, known=True) if subject and same and self.chance(0.5 if name == "and" else 0.8) else None
+        )
+        if known and name == "and":
+            known.shared = True
+        if clause.trait and not clause.trait.adjective.state:  # "is rich, but isn't happy"
+            other = self.being(era, known)
+            while other.trait and other.trait.adjective is clause.trait.adjective:
+                other = self.being(era, known)
+            return other
+        other = self._bare(self.pick((self.doing, self.acting, self.acting, self.going))(era, known))
+        while other.verb not in _ACTIVE or other.verb is clause.verb:
+            other = self._bare(self.doing(era, known))
+        if known and other.verb in _ACTIVE and clause.verb in _ACTIVE and not other.control and not clause.control:
+            other.tense = clause.tense
+        return other
+
+    def _reason(self, clause: Clause, era: str) -> Clause:
+        """Why someone does something."""
+        subject, thing = clause.subject, clause.object
+        chance = self.random()
+        fitting = self._fitting(thing) if chance < 0.3 or clause.verb.name in _WANTED else ()
+        if thing and fitting:
+            adjective = self.pick(fitting)
+            be = Clause(self.node(), self.refer(thing, known=True), VERBS["be"])
+            be.tense = "past" if era == "past" else "present"
+            be.trait = self.trait(adjective)
+            return be
+        if chance > 0.9 or subject is None or not self._alive(subject):
+            return self._raining(era)
+        again = self.refer(subject, known=True)
+        tense = "past" if era == "past" else "present"
+        if chance < 0.6:
+            adjective = self.pick(_REASONS[again.noun] if again.noun else _FEELINGS)
+            negative = self.chance(0.1)
+            mood = Clause(self.node(), again, VERBS["be there"], tense, negative)
+            mood.trait = self.trait(adjective, negative)
+            return mood
+        if chance < 0.75 or not again.human:
+            verb = self.able(IDIOMS, again)
+            return Clause(self.node(), again, verb if verb in _HUNGER else IDIOMS[0], tense)
+        return self.wish(again, tense)
+
+    def _fitting(self, thing: Thing | None) -> tuple[Adjective, ...]:
+        """What can be said of a thing as a reason to do something with it: "because it was cheap"."""
+        if thing is None or thing.noun is None or thing.pronoun or thing.noun.human or thing.plural or thing.trait:
+            return ()
+        return QUALITIES[thing.noun] if thing.det in ("the", "a", "this", "that", "of") else ()
+
+    def _raining(self, era: str) -> Clause:
+        clause = Clause(self.node(), None, self.pick(WEATHER))
+        active = "state" not in clause.verb.flags
+        if era == "past":
+            clause.tense = "past progressive" if active else "past"
+        else:
+            clause.tense = "progressive" if active else "present"
+        return clause
+
+    def _with_it(self, clause: Clause) -> Clause | None:
+        """Do something else with the same object: "buys a book and reads it"."""
+        thing = clause.object
+        if clause.subject is None or thing is None or thing.noun is None or thing.pronoun or thing.noun.proper:
+            return None
+        fitting = IT_VERBS[thing.noun]
+        if thing.noun.human or not fitting or thing.det == "any" or clause.negative or clause.verb not in TRANSITIVE:
+            return None
+        verb = self.pick(fitting)
+        noun = clause.subject.noun
+        if verb is clause.verb or (noun and noun not in verb.subjects) or verb not in _ACTIVE or clause.control:
+            return None
+        known = self.refer(clause.subject, known=True)
+        known.shared = True
+        return Clause(self.node(), known, verb, clause.tense, object=self.refer(thing))
+
+    def _bare(self, clause: Clause) -> Clause:
+        """A clause without a time of its own."""
+        clause.time = clause.frequency = None
+        if clause.tense == "planned":
+            clause.tense = "future"
+        return clause
+
+    def _alive(self, thing: Thing) -> bool:
+        return thing.human or (thing.noun is not None and thing.noun in _REASONS)
+
+    # Greetings
+
+    def _greeting(self) -> Greeting:
+        greeting = Greeting(self.node(), self.pick(TABLES["greeting"]))
+        if self.chance(0.4):
+            greeting.phrase = PHRASES["greeting"]["see you"]
+            if self.chance(0.5):
+                greeting.adjunct = self.adjunct(self.pick(TABLES[self.pick(("future", "day", "month"))]))
+            else:
+                noun = self.pick(NOUNS["place"])
+                place = Thing(self.node(), noun)
+                greeting.adjunct = self.adjunct(PHRASES["preposition"][noun.at], place)
+        if self.chance(0.8):
+            greeting.name = self.noun(self.pick(NOUNS["name"]))
+        return greeting

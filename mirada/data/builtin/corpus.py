@@ -8,21 +8,28 @@ from random import Random
 from mirada.data.builtin.compose import Composer
 from mirada.data.builtin.en import English
 from mirada.data.builtin.es import Spanish
+from mirada.data.builtin.lexicon import LANGUAGES
 from mirada.data.builtin.meaning import Meaning, Thing
-from mirada.data.builtin.notes import MEANINGS
+from mirada.data.builtin.notes import meanings
+from mirada.data.builtin.pt import Portuguese
 from mirada.data.builtin.speech import align, every, preferred, sampled, text_of
 from mirada.data.builtin.split import part
 from mirada.errors import UsageError
 
-LANGUAGES = ("es", "en")
+_REALISERS: dict[str, Spanish | English | Portuguese] = {"es": Spanish(), "en": English(), "pt": Portuguese()}
 
-_REALISERS: dict[str, Spanish | English] = {"es": Spanish(), "en": English()}
+# How many pairs may be asked for: far fewer than the grammar has, so that drawing new ones stays quick.
+CAPACITY = {"training": 5_000_000, "test": 100_000}
 
-# How many sentences may be asked for: far fewer than the grammar has, so that drawing new ones stays quick.
-CAPACITY = {"training": 1_000_000, "test": 20_000}
+LONGEST = 60  # words
+_MOST_TARGETS = 64  # for a reading of the source; long sentences have more wordings than anyone wants
+_MOST_OPEN = 3  # referents that are read in every way; each doubles the translations
 
-_MOST_TARGETS = 64
-_MOST_OPEN = 3  # referents whose gender is varied; each doubles the translations
+
+_Setting = tuple[
+    list[Thing], bool, bool | None, bool
+]  # mentions of a referent: female, plural (None: as it is), formal
+_Reading = tuple[_Setting, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,29 +44,13 @@ class Example:
 def training(source: str, target: str, pairs: int, seed: int = 0) -> Iterator[Example]:
     """Distinct sentence pairs to train on. Each has its preferred translation only; `test` lists all right ones."""
     _check(source, target, pairs, "training")
-    return _training(source, target, pairs, seed)
+    return _draw(source, target, {"train": pairs}, seed)
 
 
 def test(source: str, target: str, pairs: int = 500, seed: int = 0) -> list[Example]:  # noqa: PT028
     """Distinct sentence pairs to test on; half of them bring words together that training never does."""
     _check(source, target, pairs, "test")
-    composer = Composer(Random(seed))
-    rng = Random(f"wording {seed}")
-    wanted = {"held": pairs // 2, "test": pairs - pairs // 2, "train": 0}
-    seen: set[str] = set()
-    found: list[Example] = []
-    while len(found) < pairs:
-        meaning = composer.meaning()
-        kind = part(meaning.clause)
-        if not wanted[kind]:
-            continue
-        example = _example(meaning, source, target, rng, complete=True)
-        if example.source in seen or _in_notes(example):
-            continue
-        seen.add(example.source)
-        wanted[kind] -= 1
-        found.append(example)
-    return found
+    return list(_draw(source, target, {"held": pairs // 2, "test": pairs - pairs // 2}, seed))
 
 
 test.__test__ = False  # type: ignore[attr-defined]  # pytest would collect it
@@ -68,21 +59,7 @@ test.__test__ = False  # type: ignore[attr-defined]  # pytest would collect it
 def notes(source: str, target: str) -> list[Example]:
     """The lecture notes' sentences; they are in neither part."""
     _check(source, target, 0, "test")
-    return [_example(Meaning(clause(), []), source, target, None) for clause in MEANINGS]
-
-
-def _training(source: str, target: str, pairs: int, seed: int) -> Iterator[Example]:
-    composer = Composer(Random(seed))
-    rng = Random(f"wording {seed}")
-    seen: set[str] = set()
-    while len(seen) < pairs:
-        meaning = composer.meaning()
-        if part(meaning.clause) != "train":
-            continue
-        example = _example(meaning, source, target, rng, complete=False)
-        if example.source not in seen and not _in_notes(example):
-            seen.add(example.source)
-            yield example
+    return [_Pair(meaning, source, target).example(complete=True) for meaning in meanings()]
 
 
 def _check(source: str, target: str, pairs: int, use: str) -> None:
@@ -97,38 +74,79 @@ def _check(source: str, target: str, pairs: int, use: str) -> None:
         raise UsageError(f"the built-in corpus can give {CAPACITY[use]} {use} pairs, not {pairs}")
 
 
-def _in_notes(example: Example) -> bool:
-    return example.source in _NOTES_TEXTS or not _NOTES_TEXTS.isdisjoint(example.targets)
+def _draw(source: str, target: str, wanted: dict[str, int], seed: int) -> Iterator[Example]:
+    """Distinct examples, as many of each part as are wanted."""
+    composer = Composer(Random(seed))
+    rng = Random(f"wording {seed}")
+    seen: set[str] = set()
+    while any(wanted.values()):
+        meaning = composer.meaning()
+        kind = part(meaning.root)
+        if not wanted.get(kind):
+            continue
+        pair = _Pair(meaning, source, target, rng)
+        if pair.source in seen or not pair.usable():
+            continue
+        seen.add(pair.source)
+        wanted[kind] -= 1
+        yield pair.example(complete=kind != "train")
 
 
-def _example(meaning: Meaning, source: str, target: str, rng: Random | None, complete: bool = True) -> Example:
-    """Say a meaning in both languages: the source in a wording that `rng` chooses, or else the preferred one."""
-    if source == "en":  # English does not say these genders: the masculine is the preferred reading
-        for things in meaning.open:
-            for thing in things:
-                thing.female = False
-    speaker, listener = _REALISERS[source], _REALISERS[target]
-    items = speaker.sentence(meaning.clause)
-    said = speaker.finish(sampled(items, rng) if rng else preferred(items))
-    heard = listener.finish(preferred(listener.sentence(meaning.clause)))
-    targets = [text_of(heard)]
-    if complete:
-        for _ in _readings(meaning.open if source == "en" else []):
-            wordings = every(listener.sentence(meaning.clause), _MOST_TARGETS)
-            targets += [text_of(listener.finish(wording)) for wording in wordings]
-    return Example(text_of(said), tuple(dict.fromkeys(targets)), align(said, heard))
+class _Pair:
+    """A meaning said in two languages: the source in a wording that `rng` chooses, or else the preferred one."""
+
+    def __init__(self, meaning: Meaning, source: str, target: str, rng: Random | None = None) -> None:
+        self.meaning = meaning
+        self.readings = _readings(meaning, source)
+        _apply(self.readings[0])
+        speaker = _REALISERS[source]
+        self.listener = _REALISERS[target]
+        items = speaker.sentence(meaning.root)
+        self.said = speaker.finish(sampled(items, rng) if rng else preferred(items))
+        self.heard = self.listener.finish(preferred(self.listener.sentence(meaning.root)))
+        self.source, self.target = text_of(self.said), text_of(self.heard)
+
+    def usable(self) -> bool:
+        lengths = len(self.said), len(self.heard)
+        return min(lengths) >= 2 and max(lengths) <= LONGEST and _NOTES.isdisjoint((self.source, self.target))
+
+    def example(self, complete: bool) -> Example:
+        """The example, with every right translation if it is to be complete."""
+        targets = [self.target]
+        for reading in self.readings if complete else ():
+            _apply(reading)
+            for wording in every(self.listener.sentence(self.meaning.root), _MOST_TARGETS):
+                targets.append(text_of(self.listener.finish(wording)))
+        return Example(self.source, tuple(dict.fromkeys(targets)), align(self.said, self.heard))
 
 
-def _readings(groups: list[list[Thing]]) -> Iterator[None]:
-    """Set the genders that English leaves open in every way, one after the other."""
-    groups = groups[:_MOST_OPEN]
-    for genders in product((False, True), repeat=len(groups)):
-        for female, things in zip(genders, groups, strict=True):
-            for thing in things:
-                thing.female = female
-        yield
+def _readings(meaning: Meaning, source: str) -> list[_Reading]:
+    """Every way to take what the source language leaves open, the preferred one first."""
+    if source == "es" or not meaning.open:
+        return [()]
+    options: list[list[_Setting]] = []
+    for things in meaning.open[:_MOST_OPEN]:
+        first = things[0]
+        if source == "pt":  # "você" may be "tú" or "usted"
+            if first.person == 2:
+                formalities = (False,) if first.plural else (False, True)
+                options.append([(things, first.female, first.plural, formal) for formal in formalities])
+        elif first.person != 2 or any(not thing.pronoun for thing in things):
+            options.append([(things, female, None, False) for female in (False, True)])
+        else:
+            ways = ((False, False), (False, True), (True, False))
+            options.append([(things, female, many, formal) for many, formal in ways for female in (False, True)])
+    return list(product(*options))
 
 
-_NOTES_TEXTS = frozenset(
+def _apply(reading: _Reading) -> None:
+    for things, female, plural, formal in reading:
+        for thing in things:
+            thing.female, thing.formal = female, formal
+            if plural is not None:
+                thing.plural = plural
+
+
+_NOTES = frozenset(
     text for one, other in permutations(LANGUAGES, 2) for example in notes(one, other) for text in example.targets
 )

@@ -2,22 +2,49 @@
 
 from mirada.data.builtin import inflect_en
 from mirada.data.builtin.lexicon import VERBS
-from mirada.data.builtin.meaning import ASK, AUX, COUNT, DET, HEAD, MARK, NEG, Adjunct, Clause, Thing, Trait
-from mirada.data.builtin.speech import Choice, Item, Word, put, put_any
+from mirada.data.builtin.meaning import (
+    ASK,
+    AUX,
+    COUNT,
+    DET,
+    HEAD,
+    LINK,
+    MARK,
+    NEG,
+    OF,
+    REST,
+    TO,
+    Adjunct,
+    Clause,
+    Greeting,
+    Thing,
+    Trait,
+    verb_nodes,
+)
+from mirada.data.builtin.speech import Choice, Item, Word, put, put_any, put_phrase
 
-_BE = VERBS["be"]
-_SUBJECT = {(1, False): "I", (2, False): "you", (2, True): "you", (1, True): "we", (3, True): "they"}
-_OBJECT = {(1, False): "me", (2, False): "you", (2, True): "you", (1, True): "us", (3, True): "them"}
-_OWNER = {(1, False): "my", (2, False): "your", (2, True): "your", (1, True): "our", (3, True): "their"}
+_BE = VERBS["be"].wordings["en"][0].forms
+_PRONOUNS = {  # subject, object, possessive
+    (1, False): ("I", "me", "my"), (1, True): ("we", "us", "our"), (2, False): ("you", "you", "your"),
+    (2, True): ("you", "you", "your"), (3, True): ("they", "them", "their"),
+}  # fmt: skip
 _THIRD = {"m": ("he", "him", "his"), "f": ("she", "her", "her"), "": ("it", "it", "its")}
+_DETERMINERS = {
+    "any": "", "job": "", "": "", "all": "all the", "howmany": "how many", "of": "", "my": "",
+}  # fmt: skip
+_PLURAL = {"this": "these", "that": "those"}
+_ASKED = {"whom": ("who", "whom")}
 _SHORT = {"am": "'m", "are": "'re", "is": "'s", "will": "'ll"}
 _NOT = {"can": "can't", "will": "won't"}
+_WAYS = {"future": ("will", "going"), "planned": ("progressive", "going", "will")}
+_BE_TENSE = {"progressive": "present", "past progressive": "past", "going": "present"}
 
 
 def _pronoun(thing: Thing, case: int) -> str:
-    if thing.person == 3 and not thing.plural:
-        return _THIRD[thing.gender("es") if thing.human else ""][case]
-    return (_SUBJECT, _OBJECT, _OWNER)[case][thing.person, thing.plural]
+    if thing.person == 3 and not thing.several:
+        person = thing.human and not (thing.noun and thing.noun.kind == "infant")
+        return _THIRD[thing.gender("es") if person else ""][case]
+    return _PRONOUNS[thing.person, thing.several][case]
 
 
 def _agreement(thing: Thing) -> int:
@@ -29,9 +56,11 @@ def _agreement(thing: Thing) -> int:
 class English:
     language = "en"
 
-    def sentence(self, clause: Clause) -> list[Item]:
-        out = self._clause(clause, main=True)
-        put(out, "?" if clause.question else ".", clause.id + MARK)
+    def sentence(self, root: Clause | Greeting) -> list[Item]:
+        if isinstance(root, Greeting):
+            return self._greeting(root)
+        out = self._clause(root, main=True)
+        put(out, "?" if root.question else ".", root.id + MARK)
         return out
 
     def finish(self, words: list[Word]) -> list[Word]:
@@ -41,54 +70,98 @@ class English:
                 words[position] = ("an", nodes)
         return words
 
+    def _greeting(self, greeting: Greeting) -> list[Item]:
+        out: list[Item] = []
+        put_phrase(out, greeting.phrase, "en", greeting.id)
+        if greeting.adjunct:
+            self._adjunct(out, greeting.adjunct)
+        if greeting.name:
+            put(out, ",", greeting.id + LINK)
+            self._thing(out, greeting.name)
+        put(out, "!", greeting.id + MARK)
+        return out
+
     # Things
 
     def _thing(self, out: list[Item], thing: Thing, case: int = 0) -> None:
         if thing.joined:
+            last = len(thing.joined) - 1
             for number, part in enumerate(thing.joined):
-                if number:
+                if number == last:
                     put(out, "and", thing.id + HEAD)
+                elif number:
+                    put(out, ",", thing.id + LINK)
                 self._thing(out, part, case)
         elif thing.det == "both":
-            out.append(
-                Choice([("both", (thing.id,))], [("both", (thing.id,)), ("of", (thing.id,)), ("them", (thing.id,))])
-            )
+            put_any(out, ("both", "both of them"), thing.id)
         elif thing.pronoun:
             put(out, _pronoun(thing, case), thing.id)
         else:
             self._described(out, thing)
 
     def _described(self, out: list[Item], thing: Thing) -> None:
-        assert thing.noun
-        if thing.det in ("this", "that"):
-            put(out, {"this": "these", "that": "those"}[thing.det] if thing.plural else thing.det, thing.id + DET)
-        elif thing.owner:
-            put(out, _pronoun(thing.owner, 2), thing.id + DET)
-        elif thing.det == "job":  # "a teacher", where the other languages say just "teacher"
-            put(out, "" if thing.plural else "a", thing.id + HEAD)
-        elif not thing.noun.proper and thing.det != "any":
-            put(out, thing.det, thing.id + DET)
+        noun = thing.noun
+        assert noun
+        if not noun.proper:
+            self._determiner(out, thing)
         if thing.count:
             put(out, thing.count.texts["en"][0], thing.id + COUNT)
+        if thing.front:
+            self._trait(out, thing.front)
         if thing.trait:
             self._trait(out, thing.trait)
-        forms = thing.noun.forms["en"]
+        forms = noun.forms["en"]
         put(out, (forms.plural if thing.plural else forms.singular)[thing.female], thing.id + HEAD)
+        if thing.relative:
+            out += self._relative(thing.relative, thing)
+
+    def _determiner(self, out: list[Item], thing: Thing) -> None:
+        det = thing.id + DET
+        if thing.owner and thing.det == "of":  # the teacher's car
+            owner: list[Item] = []
+            self._thing(owner, thing.owner)
+            last = owner[-1]
+            assert isinstance(last, tuple)
+            owner[-1] = (last[0] + "'s", (*last[1], det, thing.id + OF))
+            out += owner
+        elif thing.owner:
+            put(out, _pronoun(thing.owner, 2), det)
+        elif thing.det == "job":  # "a teacher", where the other languages say just "teacher"
+            put(out, "" if thing.plural else "a", thing.id + HEAD)
+        elif thing.plural:
+            put(out, _PLURAL.get(thing.det, _DETERMINERS.get(thing.det, thing.det)), det)
+        else:
+            put(out, _DETERMINERS.get(thing.det, thing.det), det)
 
     def _trait(self, out: list[Item], trait: Trait) -> None:
-        if trait.degree:
-            put_any(out, trait.degree.texts["en"], trait.id + DET)
-        put(out, trait.adjective.forms["en"][0], trait.id + HEAD)
+        adjective, degree = trait.adjective.forms["en"][0], trait.degree
+        if degree and degree.name == "more":
+            compared = inflect_en.comparative(adjective)
+            if " " in compared:
+                put(out, "more", trait.id + DET)
+                put(out, adjective, trait.id + HEAD)
+            else:
+                put(out, compared, trait.id + DET, trait.id + HEAD)
+        else:
+            if degree:
+                put_phrase(out, degree, "en", trait.id + DET)
+            put(out, adjective, trait.id + HEAD)
+        if trait.also:
+            put(out, "and", trait.id + LINK)
+            self._trait(out, trait.also)
+        if trait.than:
+            self._adjunct(out, trait.than)
 
     def _adjunct(self, out: list[Item], adjunct: Adjunct) -> None:
-        put_any(out, adjunct.phrase.texts["en"], adjunct.id + HEAD)
+        put_phrase(out, adjunct.phrase, "en", adjunct.id)
         if adjunct.thing:
             self._thing(out, adjunct.thing, case=1)
 
     # Clauses
 
-    def _clause(self, clause: Clause, main: bool = False) -> list[Item]:
-        body = self._core(clause)
+    def _clause(self, clause: Clause, main: bool = False, silent: bool = False, bare: bool = False) -> list[Item]:
+        """A clause with what hangs on it; a silent one leaves its subject out ("and reads it"), a bare one "is" too."""
+        body = self._core(clause, silent, bare)
         if clause.time:
             time: list[Item] = []
             self._adjunct(time, clause.time)
@@ -96,83 +169,170 @@ class English:
                 body = [Choice([*body, *time], [*time, (",", ()), *body])]
             else:
                 body += time
+        if clause.that:
+            that: list[Item] = [("that", (clause.that.id + LINK,))]
+            body.append(Choice(that, []))
+            body += self._clause(clause.that)
         if clause.link:
-            conjunction, other = clause.link
-            if conjunction.phrase.name == "but":
-                put(body, ",")
-            self._adjunct(body, conjunction)
-            body += self._clause(other)
+            name, other = clause.link.phrase.name, clause.link.clause
+            if name in ("but", "so"):
+                put(body, ",", clause.link.id + LINK)
+            put(body, name, clause.link.id + HEAD)
+            silent = bool(other.subject and other.subject.shared)
+            body += self._clause(other, silent=silent, bare=silent and self._same_tense(clause, other))
         return body
 
-    def _core(self, clause: Clause) -> list[Item]:
+    def _same_tense(self, clause: Clause, other: Clause) -> bool:
+        """Whether an auxiliary counts for both clauses: "is singing and dancing"."""
+        plain = not (clause.negative or other.negative or clause.control or other.control)
+        return plain and clause.tense == other.tense and clause.tense not in ("present", "past")
+
+    def _relative(self, clause: Clause, thing: Thing) -> list[Item]:
+        link = clause.id + LINK
+        core = self._core(clause)
+        if clause.gap == "subject":
+            texts = ("who", "that") if thing.human else ("that", "which")
+            return [Choice([(texts[0], (link,)), *core], [(texts[1], (link,)), *core])]
+        return [Choice([("that", (link,)), *core], [("which", (link,)), *core], core)]
+
+    def _core(self, clause: Clause, silent: bool = False, bare: bool = False) -> list[Item]:
         out: list[Item] = []
-        who = clause.question == "who"
-        if clause.question not in ("", "yes"):
-            put(out, clause.question, clause.id + ASK)
+        question = clause.question
+        if question == "which":
+            assert clause.object
+            self._thing(out, clause.object)
+        elif question not in ("", "yes"):
+            put_any(out, _ASKED.get(question, (question,)), clause.id + ASK)
         subject: list[Item] = []
-        if not who:
+        if clause.subject is None:
+            put(subject, "there" if clause.verb.name == "exist" else "it", clause.id + HEAD)
+        elif question != "who" and clause.gap != "subject" and not silent:
             self._thing(subject, clause.subject)
-        self._verb_group(out, clause, subject, inverted=bool(clause.question) and not who)
-        if clause.object:
-            self._object(out, clause, clause.object)
-        elif clause.verb.governs["en"] and clause.question == "what":
-            put(out, clause.verb.governs["en"], clause.id + HEAD)
+        if bare:
+            form = "gerund" if clause.tense != "future" else "infinitive"
+            wording = clause.verb.wordings["en"][0]
+            put(out, wording.forms[form][0], *verb_nodes(clause.id, wording.after), clause.id + AUX)
+            put(out, wording.after, clause.id + REST)
+        else:
+            out += self._predicate(clause, subject, inverted=question not in ("", "who"))
+        self._objects(out, clause)
         if clause.trait:
             self._trait(out, clause.trait)
         for adjunct in clause.adjuncts:
             self._adjunct(out, adjunct)
         return out
 
-    def _object(self, out: list[Item], clause: Clause, thing: Thing) -> None:
-        verb = clause.verb
-        if verb.particle and not thing.pronoun:
-            put(out, verb.particle, clause.id + HEAD)
-        put(out, verb.governs["en"], clause.id + HEAD)
-        self._thing(out, thing, case=1)
-        if verb.particle and thing.pronoun:
-            put(out, verb.particle, clause.id + HEAD)
-
-    def _verb_group(self, out: list[Item], clause: Clause, subject: list[Item], inverted: bool) -> None:
-        """Subject, auxiliary, "not", adverb and verb, in the order that statements or questions have them."""
-        verb, tense = clause.verb, clause.tense
-        person = 2 if clause.question == "who" else _agreement(clause.subject)
-        auxiliary, main, form = "", verb.forms["en"], tense
-        if tense == "progressive":
-            auxiliary, form = _BE.forms["en"]["present"][person], "gerund"
-        elif verb is _BE:
-            auxiliary, form = main[tense][person], ""
-        elif clause.negative or inverted:
-            auxiliary, form = "does" if person == 2 else "do", "infinitive"
-        frequency: list[Item] = []
-        if clause.frequency:
-            self._adjunct(frequency, clause.frequency)
-        aux, neg = clause.id + AUX, clause.id + NEG
-        if verb is _BE and tense != "progressive":
-            aux = clause.id + HEAD
-        if not auxiliary:
-            out += [*subject, *frequency]
-        elif inverted:
-            if clause.negative and auxiliary != "am":
-                put(out, auxiliary + "n't", aux, neg)
-            else:
-                put(out, auxiliary, aux)
-            out += [*subject, *frequency]
-        elif clause.negative:
-            full: list[Item] = [*subject, (auxiliary, (aux,)), ("not", (neg,))]
-            short: list[Item] = [*subject, (_NOT.get(auxiliary, auxiliary + "n't"), (aux, neg))]
-            if auxiliary == "am":
-                out += full
-            else:
-                out.append(Choice(short, full))
-            out += frequency
+    def _objects(self, out: list[Item], clause: Clause) -> None:
+        thing, verb = clause.object, clause.verb
+        said: list[Item] = []
+        particle = [(verb.particle, (clause.id + REST,))] if verb.particle else []
+        if thing is None or clause.question == "which":
+            out += particle
+            return
+        if not thing.pronoun:
+            said += particle
+        self._thing(said, thing, case=1)
+        if thing.pronoun:
+            said += particle
+        if verb.name == "be aged":
+            put(said, "old", clause.id + HEAD)
+        if not clause.recipient:
+            out += said
+            return
+        recipient: list[Item] = []
+        self._thing(recipient, clause.recipient, case=1)
+        late: list[Item] = [*said, ("to", (clause.recipient.id + TO,)), *recipient]
+        if "to" in verb.flags:
+            out += late
         else:
-            full = [*subject, (auxiliary, (aux,))]
-            if clause.subject.pronoun and auxiliary in _SHORT and clause.subject.det != "both" and subject:
-                pronoun, nodes = subject[0] if isinstance(subject[0], tuple) else ("", ())
-                out.append(Choice(full, [(pronoun + _SHORT[auxiliary], (*nodes, aux))]))
-            else:
-                out += full
-            out += frequency
-        if form:
-            forms = main[form]
-            put(out, forms[person if len(forms) > 1 else 0], clause.id + HEAD, *(() if auxiliary else (aux,)))
+            first = recipient[0]
+            if isinstance(first, tuple):  # without "to", it is in the place itself
+                recipient[0] = (first[0], (*first[1], clause.recipient.id + TO))
+            early = [*recipient, *said]
+            out.append(Choice(early, late) if clause.recipient.pronoun else Choice(late, early))
+
+    def _predicate(self, clause: Clause, subject: list[Item], inverted: bool) -> list[Item]:
+        if clause.verb.name == "exist" and clause.negative:  # there is no …, there isn't any …
+            none: list[Item] = [*self._verb_words(clause, "exists", subject, inverted), ("no", (clause.id + NEG,))]
+            any_: list[Item] = [*self._verb_words(clause, clause.tense, subject, inverted), ("any", (clause.id + NEG,))]
+            return [Choice(none, any_)]
+        ways = _WAYS.get(clause.tense, (clause.tense,))
+        options = [self._verb_words(clause, way, subject, inverted) for way in ways]
+        return options[0] if len(options) == 1 else [Choice(*options, clear=1)]
+
+    def _verb_words(self, clause: Clause, way: str, subject: list[Item], inverted: bool) -> list[Item]:
+        """Subject, auxiliary, "not", adverb and verb, in the order that statements or questions have them."""
+        negative = clause.negative
+        if way == "exists":
+            way, negative = clause.tense, False
+        top = clause.control or clause
+        verb = top.verb
+        wording = verb.wordings["en"][0]
+        forms, after = wording.forms, wording.after
+        head, aux = verb_nodes(top.id, after or verb.particle), clause.id + AUX
+        person = self._person(clause)
+        auxiliary, main = "", ""
+        nodes: tuple[int, ...] = (aux,)
+        extra: list[Item] = []
+        if way in _BE_TENSE:
+            auxiliary, main = _BE[_BE_TENSE[way]][person], forms["gerund" if way != "going" else "infinitive"][0]
+            if way == "going":
+                put(extra, "going to", aux)
+        elif way == "will":
+            auxiliary, main = "will", forms["infinitive"][0]
+        elif forms["infinitive"][0] in ("be", "can", "must"):
+            auxiliary, nodes = forms[way][person], (*head, aux)
+        elif negative or inverted:
+            auxiliary = "did" if way == "past" else "does" if person == 2 else "do"
+            main = forms["infinitive"][0]
+        out = self._opening(clause, subject, auxiliary, nodes, inverted, negative)
+        if clause.frequency:
+            self._adjunct(out, clause.frequency)
+        out += extra
+        if auxiliary:
+            put(out, main, *head)
+        else:
+            put(out, forms[way][person], *head, aux)
+        put(out, after, top.id + REST)
+        if clause.control:
+            below = clause.verb.wordings["en"][0]
+            put(out, below.forms["infinitive"][0], *verb_nodes(clause.id, below.after or clause.verb.particle))
+            put(out, below.after, clause.id + REST)
+        return out
+
+    def _person(self, clause: Clause) -> int:
+        if clause.verb.name == "exist":
+            assert clause.object
+            return _agreement(clause.object)
+        if clause.question == "who" or clause.subject is None:
+            return 2
+        return _agreement(clause.subject)
+
+    def _opening(
+        self,
+        clause: Clause,
+        subject: list[Item],
+        auxiliary: str,
+        nodes: tuple[int, ...],
+        inverted: bool,
+        negative: bool,
+    ) -> list[Item]:
+        """Subject, auxiliary and "not"."""
+        neg = clause.id + NEG
+        if not auxiliary:
+            return list(subject)
+        short: Item = (_NOT.get(auxiliary, auxiliary + "n't"), (*nodes, neg))
+        full: list[Item] = [(auxiliary, nodes)]
+        if inverted:
+            return [short, *subject] if negative and auxiliary != "am" else [*full, *subject]
+        if negative:
+            full.append(("not", (neg,)))
+        told = clause.subject
+        first = subject[0] if len(subject) == 1 and (told is None or told.pronoun) else None
+        contracted: list[Item] = []
+        if isinstance(first, tuple) and auxiliary in _SHORT and first[0] != "there":
+            contracted = [(first[0] + _SHORT[auxiliary], (*first[1], *nodes))]
+            contracted += [("not", (neg,))] if negative else []
+        if negative and auxiliary != "am":
+            return [Choice([*subject, short], [*subject, *full])]
+        return [Choice([*subject, *full], contracted)] if contracted else [*subject, *full]

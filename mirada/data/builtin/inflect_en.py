@@ -13,7 +13,9 @@ _IRREGULAR = """sleep slept, run ran, sing sang, swim swam, read read, write wro
     catch caught, sit sat, stand stood, hear heard, take took, begin began, die died, set set, fight fought, hang hung,
     dig dug, ride rode"""
 _PAST = dict(pair.split() for pair in _IRREGULAR.split(","))
-_DOUBLED = frozenset(("run", "swim", "cut", "forget", "stop", "get", "put", "sit", "win", "begin", "hug", "set", "dig"))
+_DOUBLED = frozenset(
+    ("run", "swim", "cut", "forget", "prefer", "stop", "get", "put", "sit", "win", "begin", "hug", "set", "dig")
+)
 _SILENT_H_AND_CO = ("hour", "honest", "heir")
 _CONSONANT_SOUND = ("uni", "use", "usu", "one", "eu")
 
@@ -52,8 +54,31 @@ def _past(verb: str) -> str:
     return verb + ("d" if verb.endswith("e") else "ed")
 
 
+_MORE = ("fun", "scared", "tired", "drunk")
+
+
+def comparative(adjective: str) -> str:
+    """ "taller", "easier", "more difficult"."""
+    if adjective in ("shy", "narrow"):
+        return adjective + "er"
+    if adjective.endswith("y"):
+        return adjective[:-1] + "ier"
+    vowels = sum(
+        here in "aeiou" and before not in "aeiou" for before, here in zip(" " + adjective, adjective, strict=False)
+    )
+    if vowels - adjective.endswith("e") > 1 or adjective in _MORE:
+        return "more " + adjective
+    if adjective.endswith("e"):
+        return adjective + "r"
+    double = adjective in ("big", "sad", "wet", "hot")
+    return adjective + (adjective[-1] if double else "") + "er"
+
+
 def conjugate(verb: str) -> Conjugation:
     """Every form of a verb that the grammar uses: five persons a tense, and "infinitive" and "gerund"."""
+    if verb in ("can", "must"):
+        past = {"can": "could", "must": "had to"}[verb]
+        return {"infinitive": (verb,), "present": (verb,) * 5, "past": (past,) * 5}
     if verb == "be":
         forms = {
             "present": "am are is are are",

@@ -36,7 +36,8 @@ _STEMS: dict[str, tuple[str, str]] = {
     "empezar": ("empiez", ""), "soñar": ("sueñ", ""), "despertar": ("despiert", ""), "llover": ("lluev", ""),
     "nevar": ("niev", ""), "volar": ("vuel", ""), "morir": ("muer", "mur"), "tener": ("tien", ""),
     "venir": ("vien", "vin"),
-    "decir": ("dic", "dic"),
+    "decir": ("dic", "dic"), "seguir": ("sigu", "sigu"), "vestir": ("vist", "vist"),
+    "despedir": ("despid", "despid"), "acostar": ("acuest", ""), "sentar": ("sient", ""), "almorzar": ("almuerz", ""),
 }  # fmt: skip
 
 # Strong preterites: the stem, then -e -iste -o -imos -ieron (-eron after j).
@@ -46,12 +47,12 @@ _STRONG = {
 }  # fmt: skip
 
 _FUTURE = {"tener": "tendr", "querer": "querr", "poder": "podr", "saber": "sabr", "venir": "vendr", "hacer": "har",
-           "decir": "dir", "salir": "saldr", "poner": "pondr"}  # fmt: skip
+           "decir": "dir", "haber": "habr", "salir": "saldr", "poner": "pondr"}  # fmt: skip
 
 _FIRST = {
     "conocer": "conozco", "conducir": "conduzco", "traducir": "traduzco", "traer": "traigo", "tener": "tengo",
     "venir": "vengo", "hacer": "hago", "decir": "digo", "salir": "salgo", "poner": "pongo", "saber": "sé", "ver": "veo",
-    "dar": "doy", "estar": "estoy", "perseguir": "persigo", "caer": "caigo",
+    "dar": "doy", "estar": "estoy", "perseguir": "persigo", "seguir": "sigo", "caer": "caigo",
 }  # fmt: skip
 
 _WHOLE: dict[str, dict[str, str]] = {
@@ -138,3 +139,11 @@ def conjugate(verb: str) -> Conjugation:
     }
     forms |= {tense: tuple(text.split()) for tense, text in _WHOLE.get(verb, {}).items()}
     return forms
+
+
+_ENCLITIC = {"ando": "ándo", "endo": "éndo"}  # the stress stays where it was: comprando, comprándolo
+
+
+def with_pronoun(form: str, pronoun: str) -> str:
+    """An infinitive or gerund with a pronoun at its end."""
+    return (form if form.endswith("r") else form[:-4] + _ENCLITIC[form[-4:]]) + pronoun

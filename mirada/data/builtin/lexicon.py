@@ -1,10 +1,11 @@
 """The words: the tables read into nouns, adjectives, verbs and fixed phrases, with every form in every language."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from zlib import crc32
 
-from mirada.data.builtin import adjectives, inflect_en, inflect_es, inflect_pt, nouns, phrases, verbs
+from mirada.data.builtin import inflect_en, inflect_es, inflect_pt
+from mirada.data.builtin.tables import adjectives, living, phrases, places, things, verbs
 
 LANGUAGES = ("es", "en", "pt")
 
@@ -27,18 +28,10 @@ class Noun:
     kind: str
     forms: Mapping[str, NounForms]
     at: str = "in"  # the English preposition of a place
-
-    @property
-    def mass(self) -> bool:
-        return self.kind in nouns.MASS
-
-    @property
-    def proper(self) -> bool:
-        return self.kind in ("woman", "man", "country")
-
-    @property
-    def human(self) -> bool:
-        return self.kind in ("person", "infant", "kin", "woman", "man")
+    mass: bool = False
+    proper: bool = False  # goes without a determiner
+    human: bool = False
+    open: bool = False  # its gender follows the person
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,14 +40,23 @@ class Adjective:
     mark: int
     state: bool  # "estar", not "ser"
     forms: Mapping[str, tuple[str, str, str, str]]  # masculine, feminine; then their plurals
+    needs: tuple[str, ...] = ()  # the determiners it goes with, if not any: "the first"
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """A verb in one language, or one of its synonyms."""
+
+    forms: Mapping[str, tuple[str, ...]]  # tense → persons
+    after: str = ""  # what follows it: the preposition it governs, or the rest of an idiom
+    reflexive: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Verb:
     name: str
     mark: int
-    forms: Mapping[str, Mapping[str, tuple[str, ...]]]  # language, tense, person
-    governs: Mapping[str, str]  # language → the preposition before its object, or ""
+    wordings: Mapping[str, tuple[Wording, ...]]  # language → the preferred verb, then its synonyms
     particle: str  # English "on" of "turn on"
     subjects: tuple[Noun, ...]
     objects: tuple[Noun, ...]
@@ -68,9 +70,10 @@ class Phrase:
     name: str
     mark: int
     texts: Mapping[str, tuple[str, ...]]
+    paired: bool  # two words in every language, which translate each other in their order
 
 
-def rows(table: str) -> list[list[str]]:
+def _rows(table: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.split("|")] for line in table.strip().splitlines()]
 
 
@@ -80,133 +83,168 @@ class _Marks:
     def __init__(self) -> None:
         self.known: dict[tuple[str, str, str], int] = {}
 
-    def mark(self, category: str, lemmas: Mapping[str, str]) -> int:
-        keys = [(category, language, lemma) for language, lemma in lemmas.items()]
+    def mark(self, category: str, texts: Mapping[str, Iterable[str]]) -> int:
+        keys = [(category, language, text) for language, found in texts.items() for text in found]
         old = {self.known[key] for key in keys if key in self.known}
-        mark = min(old) if old else crc32(f"{category} {lemmas['en']} {lemmas['es']}".encode())
-        assert len(old) < 2, f"{lemmas} ties words together that have their own marks already: put it before them"
+        assert len(old) < 2, f"{texts} ties words together that have their own marks already: put it before them"
+        mark = min(old) if old else crc32(repr(keys).encode())
         self.known |= dict.fromkeys(keys, mark)
         return mark
 
 
 _PLURAL = {"es": inflect_es.plural, "en": inflect_en.plural, "pt": inflect_pt.plural}
+_FEMININE = {"es": inflect_es.feminine, "pt": inflect_pt.feminine}
 _CONJUGATE = {"es": inflect_es.conjugate, "en": inflect_en.conjugate, "pt": inflect_pt.conjugate}
 _ARTICLES = {"el": "m", "la": "f", "o": "m", "a": "f"}
+_DEFINITE = {"the": ("the", "my", "of"), "the only": ("the",)}
+_HUMAN = frozenset({"person", "infant", "kin", "woman", "man"})
+
+ByKind = Mapping[str, tuple[Noun, ...]]
 
 
 def _noun_forms(language: str, cell: str) -> NounForms:
     singular: list[str] = []
     plural: list[str] = []
-    genders: list[str] = []
+    gender = ""
     el = cell.endswith(" f")
     for part in cell.removesuffix(" f").split(", "):
         if language != "en":
             article, _, part = part.partition(" ")
-            genders.append("f" if el else _ARTICLES[article])
+            gender = "f" if el else _ARTICLES[article]
         one, _, many = part.partition("/")
         singular.append(one)
         plural.append(many or _PLURAL[language](one))
-    both = len(singular) == 2
-    gender = "" if both or language == "en" else genders[0]
+    if len(singular) == 2:
+        gender = ""
     return NounForms(gender, (singular[0], singular[-1]), (plural[0], plural[-1]), el=el)
 
 
-def _read_nouns(marks: _Marks) -> dict[str, tuple[Noun, ...]]:
-    """Nouns by kind, and each noun alone by its English name."""
+def _fixed(text: str, gender: str = "m", article: bool = False) -> NounForms:
+    return NounForms(gender, (text, text), (text, text), article)
+
+
+def _read_nouns(marks: _Marks) -> ByKind:
     found: dict[str, list[Noun]] = {}
-    for kind, table in nouns.TABLES.items():
-        for es, en, pt in rows(table):
+    for kind, table in (living.TABLES | things.TABLES | places.TABLES).items():
+        for es, en, pt in _rows(table):
             en, _, at = en.partition(" @")
             forms = {"es": _noun_forms("es", es), "en": _noun_forms("en", en), "pt": _noun_forms("pt", pt)}
-            mark = marks.mark("noun", {language: f.singular[0] for language, f in forms.items()})
-            noun = Noun(forms["en"].singular[0], mark, kind, forms, at or "in")
+            mark = marks.mark("noun", {language: form.singular for language, form in forms.items()})
+            gendered = forms["es"].gender and forms["pt"].gender
+            noun = Noun(
+                forms["en"].singular[0], mark, kind, forms, at or "in", kind in things.MASS, human=kind in _HUMAN,
+                open=not gendered,
+            )  # fmt: skip
             found.setdefault(kind, []).append(noun)
-            found.setdefault(noun.name, []).append(noun)
-    for kind, names in (("woman", nouns.WOMEN), ("man", nouns.MEN)):
+    for kind, gender, names in (("woman", "f", living.WOMEN), ("man", "m", living.MEN)):
         for name in names.split(", "):
-            spelled = (name.split() * 3)[:3]
-            gender = "f" if kind == "woman" else "m"
-            forms = {lang: NounForms(gender, (s, s), (s, s)) for lang, s in zip(LANGUAGES, spelled, strict=True)}
-            found.setdefault(kind, []).append(
-                Noun(spelled[1], marks.mark("noun", {"en": spelled[1], "es": name}), kind, forms)
-            )
-    for es, en, pt in rows(nouns.COUNTRIES):
-        article, _, bare = pt.rpartition(" ") if pt[:2] in ("o ", "a ") else ("", "", pt)
-        forms = {
-            "es": NounForms("m", (es, es), (es, es)),
-            "en": NounForms("", (en, en), (en, en)),
-            "pt": NounForms(_ARTICLES.get(article, "m"), (bare, bare), (bare, bare), article=bool(article)),
-        }
-        found.setdefault("country", []).append(Noun(en, marks.mark("noun", {"en": en, "es": es}), "country", forms))
+            spelled = dict(zip(LANGUAGES, name.split() * 3, strict=False))
+            forms = {language: _fixed(text, gender) for language, text in spelled.items()}
+            mark = marks.mark("noun", {language: [text] for language, text in spelled.items()})
+            found.setdefault(kind, []).append(Noun(spelled["en"], mark, kind, forms, proper=True, human=True))
+    for kind, table in (("country", places.COUNTRIES), ("anyone", living.ANYONE)):
+        for es, en, pt in _rows(table):
+            article, bare = (pt[0], pt[2:]) if pt[:2] in ("o ", "a ") else ("", pt)
+            forms = {"es": _fixed(es), "en": _fixed(en), "pt": _fixed(bare, _ARTICLES.get(article, "m"), bool(article))}
+            mark = marks.mark("noun", {"es": [es], "en": [en], "pt": [pt]})
+            human = kind == "anyone" and en != "anything"
+            found.setdefault(kind, []).append(Noun(en, mark, kind, forms, proper=True, human=human))
     found["name"] = found["woman"] + found["man"]
     return {kind: tuple(members) for kind, members in found.items()}
 
 
-def _select(kinds: str, by_kind: Mapping[str, tuple[Noun, ...]]) -> tuple[Noun, ...]:
-    spelled = " ".join(verbs.GROUPS.get(kind, kind) for kind in kinds.split())
-    chosen = [noun for kind in spelled.split() for noun in by_kind[kind]]
-    return tuple(dict.fromkeys(chosen))
+def _select_kinds(kinds: str) -> list[str]:
+    """Spell out the groups among some kinds."""
+    spelled = [_select_kinds(verbs.GROUPS[kind]) if kind in verbs.GROUPS else [kind] for kind in kinds.split()]
+    return [kind for found in spelled for kind in found]
+
+
+def _select(kinds: str, by_kind: ByKind) -> tuple[Noun, ...]:
+    names = {noun.name: noun for members in by_kind.values() for noun in members}
+    spelled = _select_kinds(kinds)
+    left_out = {names[kind[1:]] for kind in spelled if kind[0] == "-"}
+    chosen = [noun for kind in spelled if kind[0] != "-" for noun in by_kind.get(kind) or (names[kind],)]
+    return tuple(noun for noun in dict.fromkeys(chosen) if noun not in left_out)
 
 
 def _adjective_forms(language: str, cell: str) -> tuple[str, str, str, str]:
+    if cell.count(" ") == 3:
+        one, feminine, many, feminines = cell.split()
+        return one, feminine, many, feminines
     one, _, many = cell.partition("/")
     if language == "en":
         return one, one, one, one
-    feminine = (inflect_es if language == "es" else inflect_pt).feminine(one)
-    plural = _PLURAL[language]
-    return one, feminine, many or plural(one), many if many and feminine == one else plural(feminine)
+    feminine = _FEMININE[language](one)
+    plural = many or _PLURAL[language](one)
+    return one, feminine, plural, plural if feminine == one else _PLURAL[language](feminine)
 
 
-def _read_adjectives(marks: _Marks, by_kind: Mapping[str, tuple[Noun, ...]]) -> dict[Noun, list[Adjective]]:
-    """The adjectives that can be said of each noun."""
+def _read_adjectives(marks: _Marks, table: str, state: bool, by_kind: ByKind) -> dict[Noun, tuple[Adjective, ...]]:
+    """The adjectives of a table that can be said of each noun."""
     fitting: dict[Noun, list[Adjective]] = {noun: [] for members in by_kind.values() for noun in members}
-    for table, state in ((adjectives.QUALITY, False), (adjectives.STATE, True)):
-        for es, en, pt, kinds in rows(table):
-            texts = {"es": es, "en": en, "pt": pt}
-            forms = {language: _adjective_forms(language, cell) for language, cell in texts.items()}
-            adjective = Adjective(en, marks.mark("adjective", {lang: f[0] for lang, f in forms.items()}), state, forms)
-            for noun in _select(kinds, by_kind):
-                fitting[noun].append(adjective)
-    return fitting
+    for es, en, pt, kinds, *definite in _rows(table):
+        forms = {lang: _adjective_forms(lang, cell) for lang, cell in zip(LANGUAGES, (es, en, pt), strict=True)}
+        mark = marks.mark("adjective", forms)
+        adjective = Adjective(en, mark, state, forms, _DEFINITE[definite[0]] if definite else ())
+        for noun in _select(kinds, by_kind):
+            fitting[noun].append(adjective)
+    return {noun: tuple(found) for noun, found in fitting.items()}
 
 
-def make_verb(marks: _Marks, row: list[str], by_kind: Mapping[str, tuple[Noun, ...]]) -> Verb:
-    governs, lemmas, particle = {}, {}, ""
-    for language, cell in zip(LANGUAGES, row, strict=False):
-        lemma, _, after = cell.partition(" ")
-        if after.startswith("+"):
-            particle, after = after[1:], ""
-        lemmas[language], governs[language] = lemma, after
-    subjects, _, objects = row[3].partition(" > ")
-    flags = frozenset(row[4].split()) if len(row) > 4 else frozenset()
-    return Verb(
-        " ".join(filter(None, (lemmas["en"], particle or governs["en"]))),
-        marks.mark("verb", lemmas),
-        {language: _CONJUGATE[language](lemma) for language, lemma in lemmas.items()},
-        governs,
-        particle,
-        _select(subjects, by_kind),
-        _select(objects, by_kind),
-        flags,
-    )
+def _wording(language: str, text: str) -> Wording:
+    verb, _, after = text.partition(" ")
+    after = "" if after.startswith("+") else after
+    reflexive = language != "en" and verb.endswith("se")
+    if reflexive:
+        verb = verb.removesuffix("se").removesuffix("-")
+    return Wording(_CONJUGATE[language](verb), after, reflexive)
+
+
+def _read_verbs(marks: _Marks, table: str, by_kind: ByKind, named: bool = False) -> tuple[Verb, ...]:
+    found = []
+    for row in _rows(table):
+        texts = {language: cell.split(" / ") for language, cell in zip(LANGUAGES, row, strict=False)}
+        afters = {language: {text.partition(" ")[2] for text in options} for language, options in texts.items()}
+        assert ">" not in row[3] or all(len(found) == 1 for found in afters.values()), f"one preposition, please: {row}"
+        subjects, _, objects = ("name" if named else row[3]).partition(" > ")
+        english = texts["en"][0]
+        found.append(
+            Verb(
+                row[3] if named else english.replace("+", ""),
+                crc32(row[3].encode()) if named else marks.mark("verb", texts),
+                {lang: tuple(_wording(lang, text) for text in options) for lang, options in texts.items()},
+                english.partition("+")[2],
+                _select(subjects, by_kind),
+                _select(objects, by_kind),
+                frozenset(row[4].split()) if len(row) > 4 else frozenset(),
+            )
+        )
+    return tuple(found)
+
+
+def _read_phrases(table: str, text: str) -> dict[str, Phrase]:
+    found = {}
+    for row in _rows(text):
+        texts = {language: tuple(cell.split(" / ")) for language, cell in zip(LANGUAGES, row, strict=True)}
+        name = texts["en"][0]
+        paired = all(options[0].count(" ") == 1 for options in texts.values()) and name not in phrases.CROSSED
+        found[name] = Phrase(name, crc32(f"{table} {name}".encode()), texts, paired)
+    return found
 
 
 _marks = _Marks()
 NOUNS = _read_nouns(_marks)
-ADJECTIVES = _read_adjectives(_marks, NOUNS)
-INTRANSITIVE, TRANSITIVE, MOTION, SPECIAL = (
-    [make_verb(_marks, row, NOUNS) for row in rows(table)]
-    for table in (verbs.INTRANSITIVE, verbs.TRANSITIVE, verbs.MOTION, verbs.SPECIAL)
-)
-VERBS = {verb.name: verb for verb in SPECIAL}
-PHRASES: dict[str, dict[str, Phrase]] = {
-    table: {
-        row[1].split(" / ")[0]: Phrase(
-            row[1],
-            crc32(f"{table} {row[1]}".encode()),
-            {language: tuple(cell.split(" / ")) for language, cell in zip(LANGUAGES, row, strict=True)},
-        )
-        for row in rows(text)
-    }
-    for table, text in phrases.TABLES.items()
-}
+NAMED = {noun.name: noun for members in NOUNS.values() for noun in members}  # by its English name
+QUALITIES = _read_adjectives(_marks, adjectives.QUALITY, False, NOUNS)
+STATES = _read_adjectives(_marks, adjectives.STATE, True, NOUNS)
+FRONT = _read_adjectives(_marks, adjectives.FRONT, False, NOUNS)
+INTRANSITIVE, IDIOMS, WEATHER, TRANSITIVE, MOTION, GIVING, CLAUSAL, CONTROL = (
+    _read_verbs(_marks, table, NOUNS)
+    for table in (
+        verbs.INTRANSITIVE, verbs.IDIOMS, verbs.WEATHER, verbs.TRANSITIVE, verbs.MOTION, verbs.GIVING, verbs.CLAUSAL,
+        verbs.CONTROL,
+    )
+)  # fmt: skip
+VERBS = {verb.name: verb for verb in _read_verbs(_marks, verbs.SPECIAL, NOUNS, named=True)}
+LIKED = _select("liked", NOUNS)
+PHRASES = {table: _read_phrases(table, text) for table, text in phrases.TABLES.items()}

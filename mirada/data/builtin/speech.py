@@ -7,16 +7,22 @@ from collections.abc import Iterable
 from itertools import product
 from random import Random
 
+from mirada.data.builtin.lexicon import Phrase
+
 Word = tuple[str, tuple[int, ...]]  # a word or punctuation mark and the numbers of what it says
 
 
 class Choice:
-    """Several right wordings for the same stretch of a sentence, the preferred one first."""
+    """Several right wordings for the same stretch of a sentence, the preferred one first.
 
-    __slots__ = ("options",)
+    Only the first `clear` of them may stand in a source sentence: the others are right, but could mean something else.
+    """
 
-    def __init__(self, *options: list[Item]) -> None:
+    __slots__ = ("clear", "options")
+
+    def __init__(self, *options: list[Item], clear: int = 0) -> None:
         self.options = options
+        self.clear = clear or len(options)
 
 
 Item = Word | Choice
@@ -46,6 +52,23 @@ def put_any(out: list[Item], texts: tuple[str, ...], *nodes: int) -> None:
     out.append(Choice(*options))
 
 
+def put_phrase(out: list[Item], phrase: Phrase, language: str, node: int) -> None:
+    """Append a fixed phrase; where it has two words in every language, these go together one by one."""
+    texts = phrase.texts[language]
+    if not phrase.paired:
+        put_any(out, texts, node)
+        return
+    options: list[list[Item]] = []
+    for text in texts:
+        words = text.split()
+        pair = len(words) == 2
+        options.append([(word, (node + place,) if pair else (node, node + 1)) for place, word in enumerate(words)])
+    if len(options) == 1:
+        out.extend(options[0])
+    else:
+        out.append(Choice(*options))
+
+
 def preferred(items: Iterable[Item]) -> list[Word]:
     chosen: list[Word] = []
     for item in items:
@@ -63,8 +86,8 @@ def sampled(items: Iterable[Item], rng: Random) -> list[Word]:
         if isinstance(item, tuple):
             chosen.append(item)
         else:
-            chance = rng.random() * 1.5
-            option = 0 if chance >= 0.5 else int(chance * 2 * len(item.options))
+            chance = rng.random() * 3
+            option = 0 if chance >= 1 else int(chance * item.clear)
             chosen += sampled(item.options[option], rng)
     return chosen
 
@@ -78,7 +101,7 @@ def every(items: Iterable[Item], limit: int) -> list[list[Word]]:
                 wording.append(item)
         else:
             room = max(1, limit // len(found))
-            endings = [ending for option in item.options for ending in every(option, limit)][:room]
+            endings = [ending for option in item.options for ending in every(option, room)][:room]
             found = [wording + ending for wording, ending in product(found, endings)]
     return found
 
