@@ -26,6 +26,7 @@ LAYERS = [
     ["tasks"],
     ["bundle"],
     ["inspection"],
+    ["model"],
     ["training"],
     ["api"],
     ["console"],
