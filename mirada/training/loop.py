@@ -169,16 +169,14 @@ class Training(Generic[Model]):
         p = self.progress
         rate = learning_rate(self.config, p.step, self._spent)
         total, count, tokens = self._gradients(chosen)
-        gradients = [parameter.grad for parameter in self.parameters if parameter.grad is not None]
-        norm = clip(gradients, 1 / max(1, count), self.config.clip)
+        norm = self._clip(count)
         if math.isfinite(total) and math.isfinite(norm):
             self.optimizers.step(rate)
             self._non_finite = 0
             self._update_average()
         else:
             self._survive(total, norm)
-        for parameter in self.parameters:
-            parameter.grad = None
+        self._clear_gradients()
         p.step += 1
         p.tokens += tokens
         p.seconds = self._seconds()
@@ -197,6 +195,15 @@ class Training(Generic[Model]):
                 },
             )
         )
+
+    def _clip(self, count: int) -> float:
+        """Turn the gradients of a sum into those of a mean, and clip them; their norm before that."""
+        gradients = [parameter.grad for parameter in self.parameters if parameter.grad is not None]
+        return clip(gradients, 1 / max(1, count), self.config.clip)
+
+    def _clear_gradients(self) -> None:
+        for parameter in self.parameters:
+            parameter.grad = None
 
     def _survive(self, total: float, norm: float) -> None:
         """Leave out a step whose loss or gradient is not a finite number; give up when it does not get better."""
@@ -223,12 +230,16 @@ class Training(Generic[Model]):
         plan = self.batches.epoch(0)
         chosen = sorted(plan[: 8 * FORECAST_STEPS], key=lambda rows: -len(rows))[::8][:FORECAST_STEPS]
         self._gradients(chosen[:1])  # the first pass pays for allocations
+        self._clear_gradients()
         began, tokens = time.monotonic(), 0
         for rows in chosen:
-            tokens += self._gradients([rows])[2]
+            _, count, size = self._gradients([rows])
+            if math.isfinite(self._clip(count)):
+                self.optimizers.step(rate=0.0)  # costs what a step costs, and moves nothing
+            self._clear_gradients()
+            tokens += size
         speed = tokens / (time.monotonic() - began)
-        for parameter in self.parameters:
-            parameter.grad = None
+        self.optimizers.forget()
         figures = {
             "tokens_per_second": speed,
             "epoch_seconds": self.batches.corpus.tokens / speed,

@@ -26,6 +26,11 @@ class Optimizers:
                 group["lr"] = rate
             part.step()
 
+    def forget(self) -> None:
+        """As if no step had ever been taken."""
+        for part in self.parts:
+            part.state.clear()
+
     def state(self) -> dict[str, Tensor]:
         """Everything they remember: `exp_avg.encoder.layers.0.…`."""
         return {

@@ -71,7 +71,9 @@ def _check(source: str, target: str, pairs: int, use: str) -> None:
     if pairs < 0:
         raise UsageError(f"cannot give {pairs} sentence pairs")
     if pairs > CAPACITY[use]:
-        raise UsageError(f"the built-in corpus can give {CAPACITY[use]} {use} pairs, not {pairs}")
+        raise UsageError(
+            f"the built-in corpus is sure to have {CAPACITY[use]:,} {use} pairs; {pairs:,} may be too many"
+        )
 
 
 def _draw(source: str, target: str, wanted: dict[str, int], seed: int) -> Iterator[Example]:

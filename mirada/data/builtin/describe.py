@@ -197,7 +197,8 @@ class Describer:
         """Perhaps add an adjective."""
         if FRONT[noun] and not thing.count and self.chance(0.07):
             adjective = self.pick(FRONT[noun])
-            if thing.det in (adjective.needs or ("the", "a", "this", "that", "")):
+            ordinal = adjective.name in ("first", "second", "third")
+            if thing.det in (adjective.needs or ("the", "a", "this", "that", "")) and not (ordinal and thing.plural):
                 thing.front = Trait(self.node(), adjective)
                 return
         if _BESIDE[noun] and self.chance(0.3):

@@ -179,13 +179,16 @@ class English:
                 put(body, ",", clause.link.id + LINK)
             put(body, name, clause.link.id + HEAD)
             silent = bool(other.subject and other.subject.shared)
-            body += self._clause(other, silent=silent, bare=silent and self._same_tense(clause, other))
+            body += self._clause(other, silent=silent, bare=self._serves_both(clause))
         return body
 
-    def _same_tense(self, clause: Clause, other: Clause) -> bool:
-        """Whether an auxiliary counts for both clauses: "is singing and dancing"."""
+    def _serves_both(self, clause: Clause) -> bool:
+        """Whether the auxiliary counts for the next clause, too: "is singing and dancing"."""
+        other = clause.link.clause if clause.link else None
+        if other is None or other.subject is None or not other.subject.shared or clause.tense in ("present", "past"):
+            return False
         plain = not (clause.negative or other.negative or clause.control or other.control)
-        return plain and clause.tense == other.tense and clause.tense not in ("present", "past")
+        return plain and clause.tense == other.tense
 
     def _relative(self, clause: Clause, thing: Thing) -> list[Item]:
         link = clause.id + LINK
@@ -257,6 +260,8 @@ class English:
             any_: list[Item] = [*self._verb_words(clause, clause.tense, subject, inverted), ("any", (clause.id + NEG,))]
             return [Choice(none, any_)]
         ways = _WAYS.get(clause.tense, (clause.tense,))
+        if clause.tense == "planned" and self._serves_both(clause):  # not "is going to sing and dancing"
+            ways = ways[:1]
         options = [self._verb_words(clause, way, subject, inverted) for way in ways]
         return options[0] if len(options) == 1 else [Choice(*options, clear=1)]
 
