@@ -179,7 +179,7 @@ def info(bundle: Bundle, json_: Annotated[bool, typer.Option("--json", help="Pri
 @app.command()
 def demo(
     out: Annotated[Path, typer.Option(help="Where everything goes.")] = Path("demo"),
-    minutes: Annotated[float, typer.Option(help="Train this long.")] = 3.5,
+    minutes: Annotated[float, typer.Option(help="Train this long.")] = 4.0,
     threads: Threads = None,
 ) -> None:
     """Train Spanish → English on the built-in corpus, translate, score, draw: the main job in five minutes."""

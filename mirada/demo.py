@@ -11,6 +11,7 @@ from mirada.data import builtin
 
 PAIRS = 40_000
 SETTINGS = {"model": {"dropout": 0.0}, "tokenizer": {"vocabulary": 2000}}
+"""Four minutes are a handful of epochs, too few to learn anything by heart."""
 
 
 def run(out: Path, minutes: float, threads: int | None, console: Console) -> None:
@@ -28,6 +29,7 @@ def run(out: Path, minutes: float, threads: int | None, console: Console) -> Non
         out=out / "es-en",
         source_language="es",
         target_language="en",
+        preset="tiny",
         minutes=minutes,
         settings=SETTINGS,
         threads=threads,
