@@ -24,7 +24,7 @@ from mirada.files import write_text
 
 Ids = npt.NDArray[np.integer]
 Item = TypeVar("Item")
-CHUNK = 8192
+CHUNK = 2048
 """Sentences tokenised at a time."""
 
 

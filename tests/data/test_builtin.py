@@ -1,11 +1,11 @@
 """The built-in corpus: a language with exact alignments, split so that nothing of the test is ever trained on."""
 
-import hashlib
 import os
 import re
 import subprocess
 import sys
 from collections import Counter, defaultdict
+from dataclasses import dataclass
 from itertools import pairwise, permutations
 
 import pytest
@@ -26,10 +26,19 @@ FUNCTION_WORDS = {
 }
 
 
+@dataclass
+class Drawn:
+    """What one direction of the corpus gives."""
+
+    pair: tuple[str, str]
+    trained: list[Example]
+    tested: list[Example]
+
+
 @pytest.fixture(scope="module", params=DIRECTIONS, ids="-".join)
-def direction(request: pytest.FixtureRequest) -> tuple[str, str]:
+def drawn(request: pytest.FixtureRequest) -> Drawn:
     pair: tuple[str, str] = request.param
-    return pair
+    return Drawn(pair, list(training(*pair, 2500)), builtin.test(*pair, 300))
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +47,7 @@ def said() -> dict[str, list[str]]:
     pairs = {"es": ("es", "en"), "en": ("en", "pt"), "pt": ("pt", "es")}
     found: dict[str, list[str]] = {}
     for language, pair in pairs.items():
-        examples = list(training(*pair, 3000, seed=11))
+        examples = list(training(*pair, 2500, seed=11))
         found[language] = [example.source for example in examples]
         found.setdefault(pair[1], []).extend(example.targets[0] for example in examples)
     return found
@@ -92,9 +101,9 @@ def test_no_sentence_is_in_both_parts() -> None:
     trained: set[str] = set()
     tested: set[str] = set()
     for seed, pair in enumerate(DIRECTIONS):
-        for example in training(*pair, 2500, seed=seed):
+        for example in training(*pair, 2000, seed=seed):
             trained |= {example.source, *example.targets}
-        for example in builtin.test(*pair, 150, seed=seed + 1):
+        for example in builtin.test(*pair, 100, seed=seed + 1):
             tested |= {example.source, *example.targets}
     noted = {text for pair in DIRECTIONS for e in notes(*pair) for text in (e.source, *e.targets)}
     assert not trained & tested
@@ -132,33 +141,31 @@ def test_half_of_the_test_has_pairs_of_words_that_training_keeps_apart() -> None
 # Sentences
 
 
-def test_training_gives_distinct_sentences(direction: tuple[str, str]) -> None:
-    sources = [example.source for example in training(*direction, 3000)]
-    assert len(set(sources)) == 3000
+def test_training_gives_distinct_sentences(drawn: Drawn) -> None:
+    assert len({example.source for example in drawn.trained}) == len(drawn.trained) == 2500
 
 
-def test_same_seed_same_sentences_and_other_seed_others(direction: tuple[str, str]) -> None:
-    first = list(training(*direction, 200, seed=3))
-    assert first[:100] == list(training(*direction, 100, seed=3))
-    assert first != list(training(*direction, 200, seed=4))
+def test_same_seed_same_sentences_and_other_seed_others(drawn: Drawn) -> None:
+    assert drawn.trained[:100] == list(training(*drawn.pair, 100))
+    assert drawn.trained[:100] != list(training(*drawn.pair, 100, seed=4))
 
 
-def test_output_is_the_same_in_a_process_with_another_hash_seed() -> None:
+def test_output_is_the_same_in_every_process_and_on_every_machine() -> None:
+    """Compare with a digest of another time and place; it changes only when the language itself does."""
     program = (
         "import hashlib\nfrom mirada.data import builtin\n"
         "found = [*builtin.training('es', 'en', 500, seed=9), *builtin.test('en', 'pt', 50, seed=9)]\n"
-        "print(hashlib.sha256(repr(found).encode()).hexdigest())"
+        "print(hashlib.sha256(repr(found).encode()).hexdigest()[:16])"
     )
-    found = [*training("es", "en", 500, seed=9), *builtin.test("en", "pt", 50, seed=9)]
     environment = {**os.environ, "PYTHONHASHSEED": "12345", "PYTHONPATH": os.pathsep.join(sys.path)}
-    there = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
-    assert there.stdout.strip() == hashlib.sha256(repr(found).encode()).hexdigest()
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout.strip() == "f8b68567a0e615ce"
 
 
-def test_lengths(direction: tuple[str, str]) -> None:
-    lengths = [len(words(example.source)) for example in training(*direction, 5000)]
+def test_lengths(drawn: Drawn) -> None:
+    lengths = [len(words(example.source)) for example in drawn.trained]
     assert min(lengths) >= 2
-    assert 30 < max(lengths) <= 60
+    assert 20 < max(lengths) <= 60
 
 
 def test_words_keep_contractions_whole() -> None:
@@ -167,26 +174,24 @@ def test_words_keep_contractions_whole() -> None:
     assert words("Ele vai lê-lo.") == ["Ele", "vai", "lê-lo", "."]
 
 
-def test_alignments_point_at_words_and_cover_the_content(direction: tuple[str, str]) -> None:
-    for example in training(*direction, 1500, seed=5):
+def test_alignments_point_at_words_and_cover_the_content(drawn: Drawn) -> None:
+    for example in drawn.trained:
         source, target = words(example.source), words(example.targets[0])
         assert all(0 <= s < len(source) and 0 <= t < len(target) for s, t in example.alignment)
         assert len(set(example.alignment)) == len(example.alignment)
         for side, text in ((0, source), (1, target)):
             aligned = {pair[side] for pair in example.alignment}
             loose = {word.lower() for position, word in enumerate(text) if position not in aligned}
-            assert loose <= FUNCTION_WORDS[direction[side]], (example, loose)
+            assert loose <= FUNCTION_WORDS[drawn.pair[side]], (example, loose)
 
 
-def test_test_examples_list_every_translation() -> None:
-    for pair in DIRECTIONS:
-        examples = builtin.test(*pair, 100)
-        assert all(len(set(example.targets)) == len(example.targets) for example in examples)
-        assert sum(len(example.targets) > 1 for example in examples) > 40
+def test_test_examples_list_every_translation(drawn: Drawn) -> None:
+    assert all(len(set(example.targets)) == len(example.targets) for example in drawn.tested)
+    assert sum(len(example.targets) > 1 for example in drawn.tested) > 100
 
 
 def test_english_leaves_gender_and_address_open() -> None:
-    examples = builtin.test("en", "es", 1500)
+    examples = builtin.test("en", "es", 600)
     tired = re.compile(r"porque est(ás|abas) (\w+ )?\w+ado\.$")
     you = next(e for e in examples if e.source.startswith("You") and tired.search(e.targets[0]))
     assert {"ado.", "ada.", "dos.", "das."} <= {text[-4:] for text in you.targets}
@@ -209,6 +214,7 @@ def test_contractions_are_made(said: dict[str, list[str]]) -> None:
 
 def test_articles_agree_with_their_nouns(said: dict[str, list[str]]) -> None:
     articles = {"es": ("el", "la", "los", "las"), "pt": ("o", "a", "os", "as")}
+    verbs = (*lexicon.INTRANSITIVE, *lexicon.TRANSITIVE)
     for language, (masculine, feminine, *plurals) in articles.items():
         right: dict[str, set[str]] = defaultdict(set)
         for noun in lexicon.NAMED.values():
@@ -217,6 +223,11 @@ def test_articles_agree_with_their_nouns(said: dict[str, list[str]]) -> None:
                 for gender, text in zip("mf", texts, strict=True):
                     if forms.gender in ("", gender) and not noun.proper:
                         right[text] |= {number["mf".index(gender)]} | ({masculine} if forms.el else set())
+        for verb in verbs:  # "o prova" may be "tastes it", too
+            for forms_of in verb.wordings[language]:
+                for persons in forms_of.forms.values():
+                    for text in persons:
+                        right.pop(text, None)
         adjacent = Counter(
             (first.lower(), second) for text in said[language] for first, second in pairwise(words(text))
         )
@@ -225,7 +236,7 @@ def test_articles_agree_with_their_nouns(said: dict[str, list[str]]) -> None:
             if article in articles[language] and noun_text in right:
                 assert article in right[noun_text], (article, noun_text)
                 checked += count
-        assert checked > 1000
+        assert checked > 500
 
 
 def test_questions_and_exclamations_open_in_spanish_only(said: dict[str, list[str]]) -> None:
@@ -273,9 +284,8 @@ def bleu(hypotheses: list[str], examples: list[Example]) -> float:
     return score
 
 
-def test_nearest_training_sentence_scores_low(direction: tuple[str, str]) -> None:
-    trained = list(training(*direction, 4000))
-    tested = builtin.test(*direction, 150)
+def test_nearest_training_sentence_scores_low(drawn: Drawn) -> None:
+    trained, tested = drawn.trained, drawn.tested[:100] + drawn.tested[-100:]
     bags = [frozenset(words(example.source.lower())) for example in trained]
     where: dict[str, list[int]] = defaultdict(list)
     for position, bag in enumerate(bags):
@@ -290,17 +300,16 @@ def test_nearest_training_sentence_scores_low(direction: tuple[str, str]) -> Non
     assert bleu(nearest, tested) < 30
 
 
-def test_word_for_word_translation_scores_low(direction: tuple[str, str]) -> None:
+def test_word_for_word_translation_scores_low(drawn: Drawn) -> None:
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for example in training(*direction, 4000):
+    for example in drawn.trained:
         source, target = words(example.source.lower()), words(example.targets[0].lower())
         for s, t in example.alignment:
             counts[source[s]][target[t]] += 1
     best = {word: found.most_common(1)[0][0] for word, found in counts.items()}
-    tested = builtin.test(*direction, 600)
-    joined = [" ".join(best.get(word, word) for word in words(example.source.lower())) for example in tested]
+    joined = [" ".join(best.get(word, word) for word in words(example.source.lower())) for example in drawn.tested]
     written = [re.sub(r" ([,.?!])", r"\1", text).capitalize() for text in joined]
-    assert bleu(written, tested) < 40
+    assert bleu(written, drawn.tested) < 40
 
 
 # Requests

@@ -17,6 +17,7 @@ from mirada.data.builtin.lexicon import (
     VERBS,
     Noun,
     Verb,
+    by_rank,
 )
 from mirada.data.builtin.meaning import Adjunct, Clause, Control, Thing
 
@@ -24,7 +25,7 @@ TABLES = {table: tuple(found.values()) for table, found in PHRASES.items()}
 PREPOSITION = PHRASES["preposition"]
 _WITH = PREPOSITION["with"]
 _MANNERS = ("well", "much", "fast")
-_ANYWHERE = (*NOUNS["room"], *NOUNS["place"])
+_ANYWHERE = by_rank(*NOUNS["room"], *NOUNS["place"])
 _GARDENS = tuple(NAMED[name] for name in ("garden", "yard", "park"))
 _SPOTS = {
     "in": _ANYWHERE,
@@ -67,22 +68,22 @@ class Clauses(Describer):
     def able(self, verbs: tuple[Verb, ...], known: Thing | None) -> Verb:
         """One of the verbs that a subject can be the subject of, or else something that everyone does."""
         if known is None or known.noun is None:
-            return self.pick(verbs)
-        return self.pick(_ABLE[verbs][known.noun] or _ABLE[INTRANSITIVE][known.noun])
+            return self.word(verbs)
+        return self.word(_ABLE[verbs][known.noun] or _ABLE[INTRANSITIVE][known.noun])
 
     # Circumstances
 
     def subject(self, verb: Verb, known: Thing | None = None) -> Thing:
         if known:
             return known
-        noun = self.pick(verb.subjects)
-        if noun.human and self.chance(0.58):
+        noun = self.word(verb.subjects)
+        if noun.human and self.chance(0.65):
             return self.pronoun()
         if noun.human and self.chance(0.04):
             return self.noun(self.pick(NOUNS["anyone"][:3]))
         thing = self.noun(noun, "subject")
         if noun.proper and self.chance(0.12):
-            other = self.pick(NOUNS["name"])
+            other = self.word(NOUNS["name"])
             if other is not noun:
                 return Thing(self.node(), joined=(thing, self.noun(other)))
         elif not noun.proper and self.depth == 0 and self.chance(0.05):
@@ -96,7 +97,7 @@ class Clauses(Describer):
             return
         self.depth += 1
         era = self.pick(("now", "past"))
-        verb = self.pick(TRANSITIVE if self.chance(0.5) else INTRANSITIVE)
+        verb = self.word(TRANSITIVE if self.chance(0.5) else INTRANSITIVE)
         if noun in verb.subjects:
             thing.relative = self.act(verb, era, thing) if verb.objects else self.do(verb, era, thing)
             relative = thing.relative
@@ -107,8 +108,8 @@ class Clauses(Describer):
 
     def place(self, verb: Verb) -> Adjunct:
         if verb.name in _ABROAD and self.chance(0.35):
-            return self.adjunct(PREPOSITION["in"], self.noun(self.pick(NOUNS["country"])))
-        noun = self.pick(next((_SPOTS[flag] for flag in _SPOTS if flag in verb.flags), _ANYWHERE))
+            return self.adjunct(PREPOSITION["in"], self.noun(self.word(NOUNS["country"])))
+        noun = self.word(next((_SPOTS[flag] for flag in _SPOTS if flag in verb.flags), _ANYWHERE))
         return self.adjunct(PREPOSITION[noun.at], self.noun(noun, "place", rich=self.chance(0.3)))
 
     def company(self, subject: Thing) -> Adjunct:
@@ -119,7 +120,7 @@ class Clauses(Describer):
         if self.chance(0.35):
             others = tuple(person for person in (1, 2, 3) if person != subject.person)  # not "I work with me"
             return self.adjunct(_WITH, self.pronoun(others))
-        return self.adjunct(_WITH, self.noun(self.pick(PEOPLE), "place", subject))
+        return self.adjunct(_WITH, self.noun(self.word(PEOPLE), "place", subject))
 
     def setting(self, clause: Clause, era: str) -> None:
         """Tense, polarity, and the time and adverb that suit them."""
@@ -134,23 +135,23 @@ class Clauses(Describer):
             if not still and self.chance(0.4):
                 clause.tense = "progressive"
                 if self.chance(0.25):
-                    clause.time = self.adjunct(self.pick(TABLES["now"]))
+                    clause.time = self.adjunct(self.word(TABLES["now"]))
             elif not state and self.chance(0.4):
                 habits = TABLES[self.pick(("habit", "habit", "habit", "month"))]
-                clause.time = self.adjunct(self.pick(habits[3:] if clause.negative else habits))
+                clause.time = self.adjunct(self.word(habits[3:] if clause.negative else habits))
             if clause.subject and not (clause.negative or nobody or clause.time) and self.chance(0.15):
                 fitting = TABLES["frequency"]
                 clause.frequency = self.adjunct(
-                    self.pick(fitting[5:] if clause.tense == "progressive" or state else fitting)
+                    self.word(fitting[5:] if clause.tense == "progressive" or state else fitting)
                 )
         elif era == "past":
             clause.tense = "past progressive" if not still and self.chance(0.25) else "past"
             if not state and self.chance(0.5):
-                clause.time = self.adjunct(self.pick(TABLES[self.pick(("past", "past", "past", "day", "month"))]))
+                clause.time = self.adjunct(self.word(TABLES[self.pick(("past", "past", "past", "day", "month"))]))
         elif not state:
             clause.tense = "planned" if not still and not nobody and self.chance(0.4) else "future"
             if clause.tense == "planned" or self.chance(0.7):
-                clause.time = self.adjunct(self.pick(TABLES[self.pick(("future", "future", "future", "day", "month"))]))
+                clause.time = self.adjunct(self.word(TABLES[self.pick(("future", "future", "future", "day", "month"))]))
         self.clarify(clause)
 
     def clarify(self, clause: Clause) -> None:
@@ -168,9 +169,9 @@ class Clauses(Describer):
     def control(self, clause: Clause, era: str) -> None:
         """Put "wants to", "can" or another verb over the clause's verb."""
         if era == "now":
-            verb, clause.tense = self.pick(_TODAY), "present"
+            verb, clause.tense = self.word(_TODAY), "present"
         else:
-            verb, clause.tense = (self.pick(_BEFORE), "past") if era == "past" else (self.pick(_LATER), "future")
+            verb, clause.tense = (self.word(_BEFORE), "past") if era == "past" else (self.word(_LATER), "future")
         if clause.object and clause.object.pronoun and verb.name == "like to":
             verb = CONTROL[0]
         if verb.name in ("promise to", "decide to") and clause.negative:
@@ -189,7 +190,7 @@ class Clauses(Describer):
             clause.adjuncts.append(self.place(verb))
         elif self.chance(0.25):
             fitting = tuple(adverb for flag in _MANNERS if flag in verb.flags for adverb in TABLES[flag])
-            clause.adjuncts.append(self.adjunct(self.pick(fitting or TABLES["here"])))
+            clause.adjuncts.append(self.adjunct(self.word(fitting or TABLES["here"])))
         if subject.human and "in" in verb.flags and self.chance(0.25):
             clause.adjuncts.append(self.company(subject))
         self.setting(clause, era)
@@ -202,7 +203,7 @@ class Clauses(Describer):
             and not clause.control
             and self.chance(0.3)
         ):
-            span = Thing(self.node(), self.pick(_SPANS), plural=True, det="", count=self.pick(TABLES["number"]))
+            span = Thing(self.node(), self.pick(_SPANS), plural=True, det="", count=self.word(TABLES["number"]))
             clause.adjuncts.append(self.adjunct(PHRASES["duration"]["for"], span))
             clause.time = None
             self.clarify(clause)
@@ -236,10 +237,10 @@ class Clauses(Describer):
         return clause
 
     def object(self, verb: Verb, subject: Thing) -> Thing:
-        noun = self.pick(verb.objects)
+        noun = self.word(verb.objects)
         thing = self.noun(noun, "object", subject)
         if self.chance(0.07) and not noun.proper:
-            other = self.pick(verb.objects)
+            other = self.word(verb.objects)
             if other.kind == noun.kind and other is not noun:
                 return Thing(self.node(), joined=(thing, self.noun(other, "object", subject)))
         if self.depth == 0 and not noun.proper and not noun.mass and self.chance(0.06):
@@ -252,7 +253,7 @@ class Clauses(Describer):
         if thing.trait or thing.front or thing.det not in ("the", "that") or noun.human or not fitting:
             return
         self.depth += 1
-        verb = self.pick(fitting)
+        verb = self.word(fitting)
         subject = self.subject(verb)
         if not self.anyone(subject):
             tense = self.pick(("present", "past", "past"))
@@ -265,21 +266,21 @@ class Clauses(Describer):
             return self.do(verb, era, known)
         subject = self.subject(verb, known)
         clause = Clause(self.node(), subject, verb)
-        clause.object = self.noun(self.pick(verb.objects), "place", rich=False)
+        clause.object = self.noun(self.word(verb.objects), "place", rich=False)
         if self.chance(0.15):
             clause.adjuncts.append(self.company(subject))
         self.setting(clause, era)
         return clause
 
     def giving(self, era: str, known: Thing | None = None) -> Clause:
-        verb = self.pick(GIVING)
+        verb = self.word(GIVING)
         subject = self.subject(verb, known)
-        clause = Clause(self.node(), subject, verb, object=self.noun(self.pick(verb.objects), "object", subject))
+        clause = Clause(self.node(), subject, verb, object=self.noun(self.word(verb.objects), "object", subject))
         if self.chance(0.5):
             persons = tuple(person for person in (1, 1, 2, 2, 3) if person == 3 or person != subject.person)
             clause.recipient = self.pronoun(persons)
         else:
-            clause.recipient = self.noun(self.pick(PEOPLE), "place", subject, rich=False)
+            clause.recipient = self.noun(self.word(PEOPLE), "place", subject, rich=False)
         self.setting(clause, era)
         return clause
 

@@ -25,10 +25,12 @@ from mirada.data.builtin.lexicon import (
     WEATHER,
     Adjective,
     Verb,
+    by_rank,
 )
 from mirada.data.builtin.meaning import Clause, Greeting, Link, Meaning, Thing
 from mirada.data.builtin.states import States
 
+_MISLAID = by_rank(*NOUNS["object"], *NOUNS["clothes"], *NOUNS["text"], *NOUNS["name"])
 _ERAS = ("now",) * 5 + ("past",) * 4 + ("next",) * 3
 _MOODS = frozenset(("tired", "happy", "sad", "sick", "nervous", "angry", "worried", "busy", "scared", "drunk"))
 _REASONS = {noun: tuple(a for a in STATES[noun] if a.name in _MOODS) for noun in LIVING}
@@ -77,9 +79,9 @@ class Composer(States):
             self._address(clause.subject)
             return Meaning(clause, self.open)
         clause = self.shapes[bisect(self.weights, self.random() * self.weights[-1])](era)
-        if not clause.that and self.chance(0.3):
+        if not clause.that and self.chance(0.27):
             self._continue(clause, era, 0.25 if chance < 0.97 else 0.9)
-        elif chance > 0.65:
+        elif chance > 0.6:
             self._ask(clause)
         self._address(clause.subject)
         return Meaning(clause, self.open)
@@ -95,7 +97,7 @@ class Composer(States):
 
     def saying(self, era: str) -> Clause:
         """Someone says or thinks that something is so."""
-        verb = self.pick(CLAUSAL if era == "past" else CLAUSAL[:4])
+        verb = self.word(CLAUSAL if era == "past" else CLAUSAL[:4])
         past = era == "past" and "state" not in verb.flags
         subject = self.subject(verb)
         clause = Clause(self.node(), subject, verb, "past" if past else "present")
@@ -131,9 +133,7 @@ class Composer(States):
         if asked == "how":
             clause = Clause(self.node(), self._other(IDIOMS[0]), VERBS["be there"])
         elif asked == "where" and self.chance(0.5):
-            thing = self.noun(
-                self.pick((*NOUNS["object"], *NOUNS["clothes"], *NOUNS["text"], *NOUNS["name"])), "subject"
-            )
+            thing = self.noun(self.word(_MISLAID), "subject")
             if thing.det in ("a", "some", "many"):
                 thing.det = "the"
             clause = Clause(self.node(), thing, VERBS["be there"])
@@ -154,21 +154,21 @@ class Composer(States):
 
     def _questionable(self, asked: str, era: str) -> Clause:
         if asked in ("what", "which"):
-            verb = self.pick(_WHAT if asked == "what" else _WHICH)
+            verb = self.word(_WHAT if asked == "what" else _WHICH)
             return self._asking_object(verb, era, None if asked == "what" else self._asked_object(verb))
         if asked == "whom":
-            return self._asking_object(self.pick(PERSONAL), era, None)
+            return self._asking_object(self.word(PERSONAL), era, None)
         if asked == "who":
             anyone = Thing(self.node(), pronoun=True, det="who")
             return self.doing(era, anyone) if self.chance(0.4) else self.acting(era, anyone)
         if asked == "where":
-            return self._asking_object(self.pick(_PLACED), era, None)
+            return self._asking_object(self.word(_PLACED), era, None)
         if self.chance(0.3):
-            verb = self.pick(MOTION)
+            verb = self.word(MOTION)
             return self.going(era, self._other(verb))
-        verb = self.pick(INTRANSITIVE if self.chance(0.5) else TRANSITIVE)
+        verb = self.word(INTRANSITIVE if self.chance(0.5) else TRANSITIVE)
         if asked == "when":
-            return self._asking_object(self.pick(_PLACED), era, None)
+            return self._asking_object(self.word(_PLACED), era, None)
         subject = self._other(verb)
         return self.act(verb, era, subject) if verb.objects else self.do(verb, era, subject)
 
@@ -180,7 +180,7 @@ class Composer(States):
 
     def _other(self, verb: Verb) -> Thing:
         """A subject one asks about: not oneself, and not just anyone."""
-        noun = self.pick(verb.subjects)
+        noun = self.word(verb.subjects)
         if noun.human and self.chance(0.4):
             return self.pronoun((2, 2, 3))
         thing = self.noun(noun, "subject")
@@ -189,7 +189,7 @@ class Composer(States):
         return thing
 
     def _asked_object(self, verb: Verb) -> Thing:
-        noun = self.pick(tuple(noun for noun in verb.objects if not noun.mass))
+        noun = self.word(tuple(noun for noun in verb.objects if not noun.mass))
         plural = self.chance(0.6)
         return Thing(self.node(), noun, plural=plural, det="howmany" if plural and self.chance(0.6) else "which")
 
@@ -234,9 +234,9 @@ class Composer(States):
         if name == "because":
             return self._reason(clause, era)
         if name in ("while", "when"):
-            verb = self.pick(INTRANSITIVE if self.chance(0.5) else TRANSITIVE)
+            verb = self.word(INTRANSITIVE if self.chance(0.5) else TRANSITIVE)
             while verb not in _ACTIVE:
-                verb = self.pick(TRANSITIVE)
+                verb = self.word(TRANSITIVE)
             other = self.act(verb, era, None) if verb.objects else self.do(verb, era, None)
             other.control = None
             other.negative = other.negative and name == "while"
@@ -269,7 +269,7 @@ class Composer(States):
         chance = self.random()
         fitting = self._fitting(thing) if chance < 0.3 or clause.verb.name in _WANTED else ()
         if thing and fitting:
-            adjective = self.pick(fitting)
+            adjective = self.word(fitting)
             be = Clause(self.node(), self.refer(thing, known=True), VERBS["be"])
             be.tense = "past" if era == "past" else "present"
             be.trait = self.trait(adjective)
@@ -279,7 +279,7 @@ class Composer(States):
         again = self.refer(subject, known=True)
         tense = "past" if era == "past" else "present"
         if chance < 0.6:
-            adjective = self.pick(_REASONS[again.noun] if again.noun else _FEELINGS)
+            adjective = self.word(_REASONS[again.noun] if again.noun else _FEELINGS)
             negative = self.chance(0.1)
             mood = Clause(self.node(), again, VERBS["be there"], tense, negative)
             mood.trait = self.trait(adjective, negative)
@@ -312,7 +312,7 @@ class Composer(States):
         fitting = IT_VERBS[thing.noun]
         if thing.noun.human or not fitting or thing.det == "any" or clause.negative or clause.verb not in TRANSITIVE:
             return None
-        verb = self.pick(fitting)
+        verb = self.word(fitting)
         noun = clause.subject.noun
         if verb is clause.verb or (noun and noun not in verb.subjects) or verb not in _ACTIVE or clause.control:
             return None
@@ -333,15 +333,15 @@ class Composer(States):
     # Greetings
 
     def _greeting(self) -> Greeting:
-        greeting = Greeting(self.node(), self.pick(TABLES["greeting"]))
+        greeting = Greeting(self.node(), self.word(TABLES["greeting"]))
         if self.chance(0.4):
             greeting.phrase = PHRASES["greeting"]["see you"]
             if self.chance(0.5):
-                greeting.adjunct = self.adjunct(self.pick(TABLES[self.pick(("future", "day", "month"))]))
+                greeting.adjunct = self.adjunct(self.word(TABLES[self.pick(("future", "day", "month"))]))
             else:
-                noun = self.pick(NOUNS["place"])
+                noun = self.word(NOUNS["place"])
                 place = Thing(self.node(), noun)
                 greeting.adjunct = self.adjunct(PHRASES["preposition"][noun.at], place)
         if self.chance(0.8):
-            greeting.name = self.noun(self.pick(NOUNS["name"]))
+            greeting.name = self.noun(self.word(NOUNS["name"]))
         return greeting

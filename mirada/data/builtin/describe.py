@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import TypeVar
 
-from mirada.data.builtin.lexicon import FRONT, NOUNS, PHRASES, QUALITIES, STATES, Adjective, Noun, Phrase
+from mirada.data.builtin.lexicon import FRONT, NOUNS, PHRASES, QUALITIES, STATES, Adjective, Noun, Phrase, by_rank
 from mirada.data.builtin.meaning import STEP, Adjunct, Thing, Trait
 from mirada.data.builtin.tables import adjectives
 
 T = TypeVar("T")
 
-PEOPLE = (*NOUNS["person"], *NOUNS["kin"], *NOUNS["name"])
-LIVING = (*PEOPLE, *NOUNS["infant"], *NOUNS["animal"])
+PEOPLE = by_rank(*NOUNS["person"], *NOUNS["kin"], *NOUNS["name"])
+LIVING = by_rank(*PEOPLE, *NOUNS["infant"], *NOUNS["animal"])
 _NUMBERS = tuple(PHRASES["number"].values())
 _DEGREES = tuple(PHRASES["degree"].values())
 _PREDICATIVE = frozenset(adjectives.PREDICATIVE.split())
@@ -68,6 +68,11 @@ class Describer:
 
     def pick(self, options: Sequence[T]) -> T:
         return options[int(self.random() * len(options))]
+
+    def word(self, words: Sequence[T]) -> T:
+        """One of some words, the first ones more often than the last: a language has common and rare words."""
+        chance = self.random()
+        return words[int(chance * chance * len(words))]
 
     def node(self) -> int:
         self.id += STEP
@@ -159,7 +164,7 @@ class Describer:
         else:
             det = self.pick(_SINGULAR[role])
         if det == "count":
-            thing.count, det = self.pick(_NUMBERS), self.pick(("", "", "the"))
+            thing.count, det = self.word(_NUMBERS), self.pick(("", "", "the"))
             if role == "subject":
                 det = "the"
         if det == "" and noun.human:
@@ -176,9 +181,9 @@ class Describer:
         thing.det = det
         if det == "of":
             if self.chance(0.6):
-                thing.owner = self.noun(self.pick(NOUNS["name"]), rich=False)
+                thing.owner = self.noun(self.word(NOUNS["name"]), rich=False)
             else:
-                thing.owner = self.noun(self.pick(NOUNS["person"]), rich=False)
+                thing.owner = self.noun(self.word(NOUNS["person"]), rich=False)
                 thing.owner.plural, thing.owner.det, thing.owner.count, thing.owner.owner = False, "the", None, None
         elif subject and self._owns(subject) and self.chance(0.75):
             thing.owner = subject
@@ -196,13 +201,13 @@ class Describer:
     def _enrich(self, thing: Thing, noun: Noun) -> None:
         """Perhaps add an adjective."""
         if FRONT[noun] and not thing.count and self.chance(0.07):
-            adjective = self.pick(FRONT[noun])
+            adjective = self.word(FRONT[noun])
             ordinal = adjective.name in ("first", "second", "third")
             if thing.det in (adjective.needs or ("the", "a", "this", "that", "")) and not (ordinal and thing.plural):
                 thing.front = Trait(self.node(), adjective)
                 return
         if _BESIDE[noun] and self.chance(0.3):
-            thing.trait = Trait(self.node(), self.pick(_BESIDE[noun]))
+            thing.trait = Trait(self.node(), self.word(_BESIDE[noun]))
 
     # Traits
 
@@ -210,7 +215,7 @@ class Describer:
         """An adjective to be said with "be", perhaps with a degree."""
         trait = Trait(self.node(), adjective)
         if adjective.name not in _PLAIN and self.chance(0.4):
-            trait.degree = self.pick(_DEGREES[:2] if negative else _DEGREES)
+            trait.degree = self.word(_DEGREES[:2] if negative else _DEGREES)
         return trait
 
     @staticmethod

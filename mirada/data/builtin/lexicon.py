@@ -32,6 +32,7 @@ class Noun:
     proper: bool = False  # goes without a determiner
     human: bool = False
     open: bool = False  # its gender follows the person
+    rank: float = 0.0  # from 0 for the commonest of its kind to 1 for the rarest
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,22 +127,25 @@ def _fixed(text: str, gender: str = "m", article: bool = False) -> NounForms:
 def _read_nouns(marks: _Marks) -> ByKind:
     found: dict[str, list[Noun]] = {}
     for kind, table in (living.TABLES | things.TABLES | places.TABLES).items():
-        for es, en, pt in _rows(table):
+        lines = _rows(table)
+        for position, (es, en, pt) in enumerate(lines):
             en, _, at = en.partition(" @")
             forms = {"es": _noun_forms("es", es), "en": _noun_forms("en", en), "pt": _noun_forms("pt", pt)}
             mark = marks.mark("noun", {language: form.singular for language, form in forms.items()})
             gendered = forms["es"].gender and forms["pt"].gender
             noun = Noun(
                 forms["en"].singular[0], mark, kind, forms, at or "in", kind in things.MASS, human=kind in _HUMAN,
-                open=not gendered,
+                open=not gendered, rank=position / len(lines),
             )  # fmt: skip
             found.setdefault(kind, []).append(noun)
     for kind, gender, names in (("woman", "f", living.WOMEN), ("man", "m", living.MEN)):
-        for name in names.split(", "):
+        known = names.split(", ")
+        for position, name in enumerate(known):
             spelled = dict(zip(LANGUAGES, name.split() * 3, strict=False))
             forms = {language: _fixed(text, gender) for language, text in spelled.items()}
             mark = marks.mark("noun", {language: [text] for language, text in spelled.items()})
-            found.setdefault(kind, []).append(Noun(spelled["en"], mark, kind, forms, proper=True, human=True))
+            noun = Noun(spelled["en"], mark, kind, forms, proper=True, human=True, rank=position / len(known))
+            found.setdefault(kind, []).append(noun)
     for kind, table in (("country", places.COUNTRIES), ("anyone", living.ANYONE)):
         for es, en, pt in _rows(table):
             article, bare = (pt[0], pt[2:]) if pt[:2] in ("o ", "a ") else ("", pt)
@@ -149,8 +153,13 @@ def _read_nouns(marks: _Marks) -> ByKind:
             mark = marks.mark("noun", {"es": [es], "en": [en], "pt": [pt]})
             human = kind == "anyone" and en != "anything"
             found.setdefault(kind, []).append(Noun(en, mark, kind, forms, proper=True, human=human))
-    found["name"] = found["woman"] + found["man"]
+    found["name"] = list(by_rank(*found["woman"], *found["man"]))
     return {kind: tuple(members) for kind, members in found.items()}
+
+
+def by_rank(*nouns: Noun) -> tuple[Noun, ...]:
+    """Nouns of several kinds, the commonest of each first."""
+    return tuple(sorted(nouns, key=lambda noun: noun.rank))
 
 
 def _select_kinds(kinds: str) -> list[str]:
@@ -164,7 +173,7 @@ def _select(kinds: str, by_kind: ByKind) -> tuple[Noun, ...]:
     spelled = _select_kinds(kinds)
     left_out = {names[kind[1:]] for kind in spelled if kind[0] == "-"}
     chosen = [noun for kind in spelled if kind[0] != "-" for noun in by_kind.get(kind) or (names[kind],)]
-    return tuple(noun for noun in dict.fromkeys(chosen) if noun not in left_out)
+    return by_rank(*(noun for noun in dict.fromkeys(chosen) if noun not in left_out))
 
 
 def _adjective_forms(language: str, cell: str) -> tuple[str, str, str, str]:

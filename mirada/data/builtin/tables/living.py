@@ -3,20 +3,27 @@
 TABLES: dict[str, str] = {
     "person": """
         el profesor, la profesora | teacher | o professor, a professora
+        el hombre | man/men | o homem
+        la mujer | woman/women | a mulher
+        el niño | boy | o menino
+        la niña | girl | a menina
+        el amigo, la amiga | friend | o amigo, a amiga
         el médico, la médica | doctor | o médico, a médica
-        el abogado, la abogada | lawyer | o advogado, a advogada
         el estudiante, la estudiante | student | o estudante, a estudante
         el vecino, la vecina | neighbor | o vizinho, a vizinha
-        el amigo, la amiga | friend | o amigo, a amiga
+        el jefe, la jefa | boss | o chefe, a chefe
+        el abogado, la abogada | lawyer | o advogado, a advogada
         el enfermero, la enfermera | nurse | o enfermeiro, a enfermeira
+        el mesero | waiter | o garçom
+        el rey | king | o rei
         el cocinero, la cocinera | cook | o cozinheiro, a cozinheira
+        el escritor, la escritora | writer | o escritor, a escritora
+        el artista, la artista | artist | o artista, a artista
+        la reina | queen | a rainha
         el ingeniero, la ingeniera | engineer | o engenheiro, a engenheira
         el periodista, la periodista | journalist | o jornalista, a jornalista
-        el artista, la artista | artist | o artista, a artista
         el cantante, la cantante | singer | o cantor, a cantora
-        el escritor, la escritora | writer | o escritor, a escritora
         el pintor, la pintora | painter | o pintor, a pintora
-        el jefe, la jefa | boss | o chefe, a chefe
         el turista, la turista | tourist | o turista, a turista
         el bailarín/bailarines, la bailarina | dancer | o dançarino, a dançarina
         el dentista, la dentista | dentist | o dentista, a dentista
@@ -34,15 +41,8 @@ TABLES: dict[str, str] = {
         el compañero, la compañera | classmate | o colega, a colega
         el huésped/huéspedes, la huésped/huéspedes | guest | o hóspede, a hóspede
         el alcalde, la alcaldesa | mayor | o prefeito, a prefeita
-        el hombre | man/men | o homem
-        la mujer | woman/women | a mulher
-        el niño | boy | o menino
-        la niña | girl | a menina
-        el rey | king | o rei
-        la reina | queen | a rainha
         el actor | actor | o ator
         la actriz | actress | a atriz
-        el mesero | waiter | o garçom
         la mesera | waitress | a garçonete
         el príncipe | prince | o príncipe
         la princesa | princess | a princesa
@@ -91,15 +91,17 @@ TABLES: dict[str, str] = {
     "animal": """
         el gato | cat | o gato
         el perro | dog | o cachorro
+        el animal | animal | o animal
         el caballo | horse | o cavalo
         la vaca | cow | a vaca
         el pájaro | bird | o pássaro
-        el animal | animal | o animal
         el conejo | rabbit | o coelho
         el ratón/ratones | mouse/mice | o rato
         la oveja | sheep/sheep | a ovelha
         el cerdo | pig | o porco
+        el zorro | fox | a raposa
         la gallina | hen | a galinha
+        la paloma | pigeon | o pombo
         el pato | duck | o pato
         el león/leones | lion | o leão/leões
         el tigre | tiger | o tigre
@@ -112,16 +114,14 @@ TABLES: dict[str, str] = {
         la jirafa | giraffe | a girafa
         el burro | donkey | o burro
         la cabra | goat | a cabra
-        el zorro | fox | a raposa
         la rana | frog | a rã
         el gallo | rooster | o galo
-        la paloma | pigeon | o pombo
     """,
 }
 
 # Names of people, as `Spanish English Portuguese` where they differ.
 WOMEN = "Ana, Carla, Clara, Diana, Elena Elena Helena, Julia Julia Júlia, Laura, Lucía Lucia Lúcia, Marta, Paula, Sara"
-MEN = "Bruno, Carlos, Daniel, David, Diego, Hugo, Lucas, Marcos, Mario Mario Mário, Miguel, Pablo, Pedro"
+MEN = "Lucas, Pedro, Carlos, Daniel, David, Diego, Hugo, Bruno, Marcos, Mario Mario Mário, Miguel, Pablo"
 
 # Stand-ins for people and things: nothing goes with them. The last two are said in negative clauses.
 ANYONE = """

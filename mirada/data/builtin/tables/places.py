@@ -4,25 +4,26 @@ TABLES: dict[str, str] = {
     "room": """
         la cocina | kitchen | a cozinha
         el baño | bathroom | o banheiro
-        el dormitorio | bedroom | o quarto
-        el jardín/jardines | garden | o jardim
         el salón/salones | living room | a sala
+        el dormitorio | bedroom | o quarto
         el garaje | garage | a garagem
+        el jardín/jardines | garden | o jardim
+        el comedor | dining room | a sala de jantar/salas de jantar
         el pasillo | hallway | o corredor
         el patio | yard | o quintal
-        el comedor | dining room | a sala de jantar/salas de jantar
         el sótano | basement | o porão/porões
     """,
     "place": """
         la escuela | school @at | a escola
         el hospital | hospital @at | o hospital
         el parque | park | o parque
+        la oficina | office @at | o escritório
         la playa | beach @at | a praia
         el mercado | market @at | o mercado
         el museo | museum @at | o museu
-        la oficina | office @at | o escritório
         el restaurante | restaurant @at | o restaurante
         la biblioteca | library @at | a biblioteca
+        el bosque | forest | a floresta
         la iglesia | church @at | a igreja
         la tienda | store @at | a loja
         el hotel | hotel @at | o hotel
@@ -34,7 +35,6 @@ TABLES: dict[str, str] = {
         la universidad | university @at | a universidade
         la farmacia | pharmacy @at | a farmácia
         la panadería | bakery @at | a padaria
-        el bosque | forest | a floresta
         la ciudad | city | a cidade
         el pueblo | village | o vilarejo
         la piscina | swimming pool | a piscina
@@ -47,20 +47,20 @@ TABLES: dict[str, str] = {
     "landmark": """
         la casa | house | a casa
         el puente | bridge | a ponte
+        la calle | street | a rua
         el río | river | o rio
+        el árbol | tree | a árvore
         la montaña | mountain | a montanha
         el mar | sea | o mar
         el lago | lake | o lago
+        el paisaje | landscape | a paisagem
         la isla | island | a ilha
-        la calle | street | a rua
-        el árbol | tree | a árvore
         la torre | tower | a torre
         el edificio | building | o prédio
         la fuente | fountain | a fonte
         el camino | path | o caminho
         la carretera | road | a estrada
         el muro | wall | o muro
-        el paisaje | landscape | a paisagem
         la cascada | waterfall | a cachoeira
     """,
 }

@@ -3,24 +3,24 @@
 TABLES: dict[str, str] = {
     "food": """
         la manzana | apple | a maçã
-        la naranja | orange | a laranja
         el plátano | banana | a banana
-        la pera | pear | a pera
+        la naranja | orange | a laranja
         la fresa | strawberry | o morango
+        la pera | pear | a pera
+        la galleta | cookie | o biscoito
         el limón/limones | lemon | o limão/limões
         el tomate | tomato/tomatoes | o tomate
+        la piña | pineapple | o abacaxi
         la papa | potato/potatoes | a batata
+        la hamburguesa | hamburger | o hambúrguer
         la zanahoria | carrot | a cenoura
         la cebolla | onion | a cebola
         el huevo | egg | o ovo
         el pastel | cake | o bolo
-        la galleta | cookie | o biscoito
         la ensalada | salad | a salada
         el sándwich/sándwiches | sandwich | o sanduíche
-        la piña | pineapple | o abacaxi
         la uva | grape | a uva
         el helado | ice cream | o sorvete
-        la hamburguesa | hamburger | o hambúrguer
         la aceituna | olive | a azeitona
         el durazno | peach | o pêssego
         la cereza | cherry | a cereja
@@ -36,17 +36,17 @@ TABLES: dict[str, str] = {
         la carne | meat | a carne
         el pescado | fish | o peixe
         el queso | cheese | o queijo
+        la miel | honey | o mel
+        la pasta | pasta | o macarrão/macarrões
         la sopa | soup | a sopa
+        la sal | salt | o sal
         el pollo | chicken | o frango
+        la crema | cream | o creme
         el chocolate | chocolate | o chocolate
         la mantequilla | butter | a manteiga
         el jamón/jamones | ham | o presunto
         la fruta | fruit | a fruta
-        la miel | honey | o mel
-        la pasta | pasta | o macarrão/macarrões
         el maíz | corn | o milho
-        la sal | salt | o sal
-        la crema | cream | o creme
     """,
     "drink": """
         el agua f | water | a água
@@ -69,95 +69,95 @@ TABLES: dict[str, str] = {
     "text": """
         el libro | book | o livro
         la carta | letter | a carta
-        el periódico | newspaper | o jornal
-        la revista | magazine | a revista
         la novela | novel | o romance
-        el poema | poem | o poema
+        el periódico | newspaper | o jornal
         el mensaje | message | a mensagem
+        la revista | magazine | a revista
+        la postal | postcard | o cartão-postal/cartões-postais
+        el poema | poem | o poema
         el cuento | story | o conto
         el artículo | article | o artigo
         el informe | report | o relatório
         el diccionario | dictionary | o dicionário
         la receta | recipe | a receita
-        la postal | postcard | o cartão-postal/cartões-postais
         el cuaderno | notebook | o caderno
     """,
     "object": """
         la llave | key | a chave
         el teléfono | phone | o telefone
+        el cuchillo | knife/knives | a faca
         la bolsa | bag | a sacola
         la taza | cup | a xícara
-        el cuchillo | knife/knives | a faca
         la cuchara | spoon | a colher
         el tenedor | fork | o garfo
         el plato | plate | o prato
         el vaso | glass | o copo
+        la lámpara | lamp | o abajur
         la botella | bottle | a garrafa
         el lápiz | pencil | o lápis/lápis
         el reloj | watch | o relógio
+        la almohada | pillow | o travesseiro
         el juguete | toy | o brinquedo
+        el bolígrafo | pen | a caneta
         la muñeca | doll | a boneca
+        la servilleta | napkin | o guardanapo
+        el mantel | tablecloth | a toalha de mesa/toalhas de mesa
         la pelota | ball | a bola
+        la tarjeta | card | o cartão/cartões
+        el bolso | purse | a bolsa
         la cámara | camera | a câmera
         la maleta | suitcase | a mala
+        el boleto | ticket | a passagem
+        la manta | blanket | o cobertor
         el paraguas/paraguas | umbrella | o guarda-chuva
         el regalo | gift | o presente
         la caja | box | a caixa
         el espejo | mirror | o espelho
         el cuadro | painting | o quadro
-        la lámpara | lamp | o abajur
         el mapa | map | o mapa
         la foto | photo | a foto
         el martillo | hammer | o martelo
         la escoba | broom | a vassoura
         la toalla | towel | a toalha
-        la almohada | pillow | o travesseiro
         la moneda | coin | a moeda
         el anillo | ring | o anel
-        el bolígrafo | pen | a caneta
         el peine | comb | o pente
-        la servilleta | napkin | o guardanapo
-        el mantel | tablecloth | a toalha de mesa/toalhas de mesa
-        la tarjeta | card | o cartão/cartões
-        el bolso | purse | a bolsa
         el collar | necklace | o colar
         el paquete | package | o pacote
         la olla | pot | a panela
-        el boleto | ticket | a passagem
         el dibujo | drawing | o desenho
-        la manta | blanket | o cobertor
     """,
     "instrument": """
         la guitarra | guitar | o violão/violões
         el piano | piano | o piano
         el violín/violines | violin | o violino
+        la trompeta | trumpet | o trompete
         la flauta | flute | a flauta
         el tambor | drum | o tambor
-        la trompeta | trumpet | o trompete
     """,
     "device": """
         la radio | radio | o rádio
-        la televisión/televisiones | television | a televisão/televisões
         la computadora | computer | o computador
+        la televisión/televisiones | television | a televisão/televisões
         la luz | light | a luz
+        el refrigerador | refrigerator | a geladeira
         el horno | oven | o forno
         la lavadora | washing machine | a máquina de lavar/máquinas de lavar
         el ventilador | fan | o ventilador
         el motor | engine | o motor
-        el refrigerador | refrigerator | a geladeira
         la impresora | printer | a impressora
     """,
     "clothes": """
         la camisa | shirt | a camisa
         la falda | skirt | a saia
         el vestido | dress | o vestido
+        el guante | glove | a luva
         el sombrero | hat | o chapéu
+        la bufanda | scarf/scarves | o cachecol
+        el calcetín/calcetines | sock | a meia
         el zapato | shoe | o sapato
         el abrigo | coat | o casaco
         la chaqueta | jacket | a jaqueta
-        el guante | glove | a luva
-        la bufanda | scarf/scarves | o cachecol
-        el calcetín/calcetines | sock | a meia
         la bota | boot | a bota
         el cinturón/cinturones | belt | o cinto
         la corbata | tie | a gravata
@@ -169,13 +169,13 @@ TABLES: dict[str, str] = {
     "furniture": """
         la mesa | table | a mesa
         la silla | chair | a cadeira
-        la cama | bed | a cama
-        el sofá | sofa | o sofá
         el escritorio | desk | a escrivaninha
-        la estantería | shelf/shelves | a estante
+        la cama | bed | a cama
         la alfombra | carpet | o tapete
-        el banco | bench | o banco
+        el sofá | sofa | o sofá
         el sillón/sillones | armchair | a poltrona
+        la estantería | shelf/shelves | a estante
+        el banco | bench | o banco
     """,
     "vehicle": """
         el coche | car | o carro
@@ -190,8 +190,8 @@ TABLES: dict[str, str] = {
     """,
     "opening": """
         la puerta | door | a porta
-        la ventana | window | a janela
         el cajón/cajones | drawer | a gaveta
+        la ventana | window | a janela
         el armario | closet | o armário
     """,
     "notion": """
@@ -213,13 +213,13 @@ TABLES: dict[str, str] = {
         la fiesta | party | a festa
         la reunión/reuniones | meeting | a reunião/reuniões
         la clase | class | a aula
-        el concierto | concert | o show
-        el partido | match | o jogo
         la película | film | o filme
         la boda | wedding | o casamento
         el viaje | trip | a viagem
+        el concierto | concert | o show
         el examen/exámenes | exam | a prova
         la cena | dinner | o jantar
+        el partido | match | o jogo
         el desayuno | breakfast | o café da manhã/cafés da manhã
         el almuerzo | lunch | o almoço
     """,

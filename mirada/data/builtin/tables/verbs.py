@@ -101,66 +101,68 @@ WEATHER = """
 
 TRANSITIVE = """
     comer | eat | comer | living > edible | it in
+    tener | have | ter | human > goods pet ride problem idea plan secret brother sister son daughter cousin | state
+    querer | want | querer | human > goods food dish drink ride | state
+    ver | see | ver | living > seen | move out
+    comprar | buy | comprar | human > bought | it shop
+    leer | read | ler | human > text | it in
+    ayudar | help | ajudar | human > human | it
+    abrir | open | abrir | human > opening box bottle suitcase bag book letter | it
     beber | drink | beber | human > drink | it in
+    necesitar | need | precisar de | human > goods doctor lawyer friend nurse cook secretary ride | state
+    escribir | write | escrever | human > letter novel poem message story article report recipe postcard | it in
+    visitar | visit | visitar | human > human country place | it
+    buscar | look for | procurar | human > seen goods place | in
+    cruzar | cross | atravessar / cruzar | human animal > crossed | it
+    amar / querer | love | amar | human > human | state it
+    encontrar | find | encontrar | human > goods person kin name pet | it in
+    cerrar | close | fechar | human > opening box bottle suitcase bag book | it
+    conocer | know | conhecer | human > human | state it
+    limpiar | clean | limpar | human > furniture room device window | it
+    lavar | wash | lavar | human > clothes ride pet cup plate glass spoon fork knife | it
+    vender | sell | vender | human > bought | it shop
+    escuchar | listen to | ouvir / escutar | human > art radio person kin name
+    traer | bring | trazer | human > object text food dish | it
+    jugar a | play | jogar | human > sport | in well
+    tocar | play | tocar | human > instrument art | it in
+    usar | use | usar | human > object device dictionary | it
     cocinar | cook | cozinhar | human > rice meat fish soup chicken pasta potato egg carrot | it home
+    estudiar | study | estudar | human > subject science | in
+    aprender | learn | aprender | human > subject | in
+    hablar | speak | falar | human > subject | well
+    invitar | invite | convidar | human > human | it
+    llamar | call | chamar | human > human | it
+    esperar | wait for | esperar | human > human vehicle | in
+    reparar | repair | consertar | human > device ride furniture door window bridge | it
+    ver | watch | assistir a | human > film match television concert | in
     preparar | prepare | preparar | human > soup salad cake sandwich pasta coffee tea breakfast lunch dinner | it home
     cortar | cut | cortar | human > bread cheese meat ham apple orange cake onion tomato carrot lawn rose | it
     probar | taste | provar | human > dish drink food | it
     pelar | peel | descascar | human > apple orange banana pear potato carrot onion egg | it
-    jugar a | play | jogar | human > sport | in well
-    leer | read | ler | human > text | it in
-    escribir | write | escrever | human > letter novel poem message story article report recipe postcard | it in
     traducir | translate | traduzir | human > text | it
     publicar | publish | publicar | human > book novel poem story article report photo | it
-    comprar | buy | comprar | human > bought | it shop
-    vender | sell | vender | human > bought | it shop
     llevar | carry | carregar / levar | human > object text food | it
-    traer | bring | trazer | human > object text food dish | it
-    buscar | look for | procurar | human > seen goods place | in
-    encontrar | find | encontrar | human > goods person kin name pet | it in
     perder | lose | perder | human > object clothes text | it in
-    usar | use | usar | human > object device dictionary | it
     romper | break | quebrar | human > device window door chair cup plate glass bottle lamp mirror umbrella toy | it
-    lavar | wash | lavar | human > clothes ride pet cup plate glass spoon fork knife | it
-    limpiar | clean | limpar | human > furniture room device window | it
     pintar | paint | pintar | human > door window furniture house wall bridge boat room | it
-    reparar | repair | consertar | human > device ride furniture door window bridge | it
-    abrir | open | abrir | human > opening box bottle suitcase bag book letter | it
-    cerrar | close | fechar | human > opening box bottle suitcase bag book | it
     encender | turn +on | ligar | human > device | it
     apagar | turn +off | desligar | human > device | it
     conducir / manejar | drive | dirigir | human > car bus truck taxi motorcycle | it
-    tocar | play | tocar | human > instrument art | it in
     cantar | sing | cantar | human > art | it in
-    escuchar | listen to | ouvir / escutar | human > art radio person kin name
-    ver | see | ver | living > seen | move out
     mirar | look at | olhar para | human > seen
-    ayudar | help | ajudar | human > human | it
-    visitar | visit | visitar | human > human country place | it
-    llamar | call | chamar | human > human | it
     besar | kiss | beijar | human > human | it
     abrazar | hug | abraçar | human > human | it
     saludar | greet | cumprimentar | human > human | it
-    invitar | invite | convidar | human > human | it
-    amar / querer | love | amar | human > human | state it
-    conocer | know | conhecer | human > human | state it
     odiar | hate | odiar | human > human dish drink | state
     admirar | admire | admirar | human > human | state it
-    necesitar | need | precisar de | human > goods doctor lawyer friend nurse cook secretary ride | state
-    tener | have | ter | human > goods pet ride problem idea plan secret brother sister son daughter cousin | state
-    querer | want | querer | human > goods food dish drink ride | state
     entender | understand | entender | human > subject notion science person kin name | move
     recordar | remember | lembrar de | human > notion event person kin name | move
     olvidar | forget | esquecer | human > object notion clothes text | move it
-    aprender | learn | aprender | human > subject | in
-    estudiar | study | estudar | human > subject science | in
     enseñar | teach | ensinar | human > subject science | in
-    hablar | speak | falar | human > subject | well
     explicar | explain | explicar | human > problem question answer idea plan rule lesson exercise mistake | it
     resolver | solve | resolver | human > problem exercise | it
     organizar | organize | organizar | human > party meeting class concert match wedding trip dinner | it
     preferir | prefer | preferir | human > liked | state
-    cruzar | cross | atravessar / cruzar | human animal > crossed | it
     perseguir | chase | perseguir | human animal > animal thief boy girl | it out
     morder | bite | morder | dog cat horse wolf snake monkey > person kin name | it
     alimentar | feed | alimentar | human > animal baby | it out
@@ -174,7 +176,6 @@ TRANSITIVE = """
     guardar | keep | guardar | human > object text secret | it home
     robar | steal | roubar | human > object ride painting | it
     construir | build | construir | human > house bridge tower building wall boat | it
-    esperar | wait for | esperar | human > human vehicle | in
     usar | wear | usar | human > clothes
     celebrar | celebrate | comemorar / celebrar | human > wedding party | it
     respetar | respect | respeitar | human > human rule | state it
@@ -187,7 +188,6 @@ TRANSITIVE = """
     ganar | win | ganhar | human > match
     pagar | pay for | pagar | human > dinner lunch breakfast trip hotel coffee
     seguir | follow | seguir | human animal > person kin name animal rule path | it
-    ver | watch | assistir a | human > film match television concert | in
 """
 
 MOTION = """
