@@ -19,7 +19,11 @@ from mirada.attention import fused, scaled_dot_product
 from mirada.contracts import ALL_ON, Part, Switches, Tape
 
 FUSED_FROM = 64
-"""On a CPU the plain formula serves below this many keys: at 16 it is faster forward, though not with gradients."""
+"""On a CPU, many queries over fewer keys than this are quicker by the plain formula; one query never is.
+
+Measured on two cores, plain / fused in ms, 4,000 tokens of width 256: forward and backward 57 / 70 at 16 keys, 62 / 60
+at 64, 88 / 76 at 256; one query a row, as in decoding, 2.9 / 2.4 at 16, 2.2 / 1.2 at 64, 1.8 / 1.0 at 256.
+"""
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu}
 
@@ -91,7 +95,7 @@ class MultiHead(Part):
         switches: Switches = ALL_ON,
     ) -> Tensor:
         q = self._split(self.query(x))  # [B, H, T, K]
-        if tape is None and (memory.length >= FUSED_FROM or x.device.type != "cpu"):
+        if tape is None and (memory.length >= FUSED_FROM or x.shape[1] == 1 or x.device.type != "cpu"):
             heads = fused(q, memory.k, memory.v, mask, switches.scale)
         else:
             heads, weights = scaled_dot_product(q, memory.k, memory.v, mask, switches.scale)
