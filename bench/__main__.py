@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-MEASUREMENTS = ["training_speed", "decoding_speed", "kills"]
+MEASUREMENTS = ["training_speed", "decoding_speed", "kills", "fuzz"]
 
 
 def main() -> None:

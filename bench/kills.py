@@ -29,23 +29,24 @@ def main() -> None:
     subprocess.run(start(folder / "whole"), check=True, capture_output=True)
     once = time.monotonic() - began
     chance = random.Random()
-    out = folder / "killed"
-    kills = 0
-    while True:
-        command = [*base, "--resume", str(out)] if (out / "config.yaml").exists() else [*start(out), "--overwrite"]
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        if kills < KILLS:
-            try:
-                process.wait(chance.uniform(0.3, 0.6 * once))
-            except subprocess.TimeoutExpired:
-                process.kill()
-        _, errors = process.communicate()
-        if process.returncode == 0:
-            break
-        assert process.returncode == -signal.SIGKILL, errors.decode()
-        kills += 1
-    last = f"run/checkpoints/step-{STEPS:08d}.safetensors"
-    for name in ("model.safetensors", last):
-        same = (out / name).read_bytes() == (folder / "whole" / name).read_bytes()
-        print(f"{kills} kills, {name}: {'equal' if same else 'DIFFERENT'}")
-        assert same
+    kills = runs = 0
+    while kills < KILLS:
+        runs += 1
+        out = folder / f"killed-{runs}"
+        while True:
+            command = [*base, "--resume", str(out)] if (out / "config.yaml").exists() else [*start(out), "--overwrite"]
+            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            if kills < KILLS:
+                try:
+                    process.wait(chance.uniform(0.3, 0.6 * once))
+                except subprocess.TimeoutExpired:
+                    process.kill()
+            _, errors = process.communicate()
+            if process.returncode == 0:
+                break
+            assert process.returncode == -signal.SIGKILL, errors.decode()
+            kills += 1
+        for name in ("model.safetensors", f"run/checkpoints/step-{STEPS:08d}.safetensors"):
+            same = (out / name).read_bytes() == (folder / "whole" / name).read_bytes()
+            print(f"run {runs}, {kills} kills so far, {name}: {'equal' if same else 'DIFFERENT'}", flush=True)
+            assert same

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from mirada import config as configuration
 from mirada import models
+from mirada.data.checks import CheckConfig
+from mirada.data.doctor import Diagnosis, Doctor, Held, Notify
+from mirada.data.prepare import read_examples
+from mirada.data.sources import DataConfig, open_some
 from mirada.errors import BundleError, DataError, UsageError
 from mirada.model import Model, info, info_text, load
+from mirada.training import finetune
 from mirada.training.loop import Listener
-from mirada.training.run import check, run
+from mirada.training.run import check_config, run
 
-__all__ = ["Model", "info", "info_text", "load", "train"]
+__all__ = ["Model", "check", "info", "info_text", "load", "train"]
 
 
 def train(
@@ -37,12 +43,15 @@ def train(
     seed: int | None = None,
     threads: int | None = None,
     device: str | None = None,
+    base: str | Path | None = None,
+    columns: Sequence[str] = (),
     resume: str | Path | None = None,
     overwrite: bool = False,
     listen: Listener = lambda event: None,
 ) -> Model:
-    """Train a translator from a TSV file of sentence pairs (or from `source` and `target` files) into a bundle.
+    """Train a translator from files of sentence pairs (or from `source` and `target` files) into a bundle.
 
+    `base` is a bundle to go on from: its tokenizer, sizes and weights. `columns` say which of a table are meant.
     Settings come from the preset, then the `config` file, then `settings` ({"model": {"width": 128}}), then the other
     arguments. `resume` goes on with an interrupted run, or with a finished one whose budget is raised.
     """
@@ -55,6 +64,7 @@ def train(
             "dev": _paths(dev),
             "source_language": source_language,
             "target_language": target_language,
+            "columns": list(columns),
         },
         "train": {
             "minutes": minutes,
@@ -67,31 +77,83 @@ def train(
     }
     given = {section: {key: v for key, v in part.items() if v not in (None, [])} for section, part in chosen.items()}
     if resume is not None:
-        if given["data"] or out or model or preset or config or overwrite or "seed" in given["train"]:
+        if given["data"] or out or model or preset or base or config or overwrite or "seed" in given["train"]:
             raise UsageError(
                 "--resume takes the bundle alone; only the budget, --threads, --device and --set may change"
             )
         folder = Path(resume)
         values = _resumed(folder, configuration.merge(settings or {}, given))
     else:
-        values = _effective(model, preset, config, settings, given)
+        if base is not None and (model or preset):
+            raise UsageError(f"--base {base}: decides the model and its sizes; leave out --model and --preset")
+        values = _effective(model, preset, base, config, settings, given)
         folder = _claim(out, overwrite)
     try:
         return run(folder, values, listen, started)
-    except DataError:
+    except (DataError, BundleError):
         if resume is None:  # nothing has begun: the name is free again
             shutil.rmtree(folder)
         raise
 
 
+def check(
+    pairs: str | Path | Sequence[str | Path] = (),
+    *,
+    source: str | Path | None = None,
+    target: str | Path | Sequence[str | Path] = (),
+    dev: str | Path | Sequence[str | Path] = (),
+    test: str | Path | Sequence[str | Path] = (),
+    source_language: str | None = None,
+    target_language: str | None = None,
+    columns: Sequence[str] = (),
+    settings: Mapping[str, Any] | None = None,
+    excluded: TextIO | None = None,
+    notify: Notify = lambda what, done, total: None,
+) -> Diagnosis:
+    """Say what is wrong with the data and what training would do about it. Writes what it leaves out to `excluded`."""
+    given = {
+        "pairs": _names(pairs),
+        "source": source and str(source),
+        "target": _names(target),
+        "dev": _names(dev),
+        "source_language": source_language,
+        "target_language": target_language,
+        "columns": list(columns),
+    }
+    chosen = {"data": {key: value for key, value in given.items() if value not in (None, [])}}
+    built = configuration.build({"data": DataConfig, "check": CheckConfig}, configuration.merge(settings or {}, chosen))
+    data: DataConfig = built["data"]
+    held = read_examples(data.open_dev()) if data.dev else []
+    if test:
+        held += read_examples(open_some(_names(test), data.wanted, data.format))
+    # Read leniently, so that all such lines are found, and not the first alone.
+    refuses = frozenset({"invalid_bytes"} if data.invalid_bytes == "refuse" else ())
+    doctor = Doctor(
+        data.model_copy(update={"invalid_bytes": "drop"}).open(),
+        built["check"],
+        longest=data.max_tokens,
+        languages=(source_language, target_language),
+        held=Held(held),
+        refuses=refuses,
+        notify=notify,
+    )
+    with open(os.devnull, "w") as nowhere:
+        return doctor.examine(excluded or nowhere)
+
+
+def _names(given: str | Path | Sequence[str | Path]) -> list[str]:
+    return [str(path) for path in ([given] if isinstance(given, (str, Path)) else given)]
+
+
 def _paths(given: str | Path | Sequence[str | Path]) -> list[str]:
-    several = [given] if isinstance(given, (str, Path)) else given
-    return [str(Path(path).absolute()) for path in several]
+    """Absolute, since a run may be resumed from elsewhere."""
+    return [str(Path(path).absolute()) for path in _names(given)]
 
 
 def _effective(
     model: str | None,
     preset: str | None,
+    base: str | Path | None,
     config: str | Path | None,
     settings: Mapping[str, Any] | None,
     given: Mapping[str, Any],
@@ -99,9 +161,14 @@ def _effective(
     """The whole configuration of a new run, checked."""
     from_file = configuration.read(config) if config else {}
     named = configuration.merge(from_file, settings or {}).get("model", {})
-    name = model or (named.get("name") if isinstance(named, dict) else None) or "transformer"
-    base = models.find_preset(name, preset or "small")
-    return check(configuration.merge(base, from_file, settings or {}, {"model": {"name": name}}, given))
+    if base is not None:
+        inherited = finetune.inherited(Path(base))
+        values = check_config(configuration.merge(inherited, from_file, settings or {}, given))
+        finetune.check_against(Path(base), values)
+        return values
+    chosen = models.named(model or (named.get("name") if isinstance(named, dict) else None) or "transformer")
+    sizes = models.find_preset(chosen["name"], preset or "small")
+    return check_config(configuration.merge(sizes, from_file, settings or {}, {"model": chosen}, given))
 
 
 def _claim(out: str | Path | None, overwrite: bool) -> Path:
@@ -134,4 +201,4 @@ def _resumed(folder: Path, changes: configuration.Values) -> configuration.Value
         for key in part if isinstance(part, dict) else [None]:
             if section != "train" or key not in may_change:
                 raise UsageError(f"{section}.{key}: cannot change in a resumed run; start a new one for that")
-    return check(configuration.merge(configuration.read(folder / "config.yaml"), changes))
+    return check_config(configuration.merge(configuration.read(folder / "config.yaml"), changes))

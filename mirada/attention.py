@@ -3,6 +3,10 @@
     q [.., T, K] queries    k [.., S, K] keys    v [.., S, K'] values    mask [.., T, S], True = may attend
 
 A query that may attend nothing gets zeros, never NaN.
+
+    formulas            scaled_dot_product (and fused), dot, general, additive
+    scores for models   DotScore, GeneralScore, AdditiveScore: what of them is learned, with the keys prepared once
+    sets of vectors     hard, soft, self_attention, between: nothing is learned, everything can be drawn
 """
 
 from __future__ import annotations
@@ -12,7 +16,9 @@ from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
+
+from mirada.contracts import Part
 
 
 class Attended(NamedTuple):
@@ -48,3 +54,141 @@ def fused(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, scale: bo
     output = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=factor)
     # The kernels disagree about rows that may attend nothing (zeros, a mean or NaN): here they are zeros.
     return output if mask is None else output.masked_fill(~mask.any(-1, keepdim=True), 0.0)
+
+
+def dot(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Attended:
+    """score(q, k) = qᵀ k        (Luong et al. 2015, §3.1, "dot")
+
+    Queries and keys must be equally wide.
+    """
+    if q.shape[-1] != k.shape[-1]:
+        raise ValueError(
+            f"dot attention needs queries and keys of one width, not {q.shape[-1]} and {k.shape[-1]}: "
+            "general and additive take different widths"
+        )
+    return scaled_dot_product(q, k, v, mask, scale=False)
+
+
+def general(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, weight: Tensor) -> Attended:
+    """score(q, k) = qᵀ W k        (Luong et al. 2015, §3.1, "general")
+
+    The learned W [Q, K] lets queries and keys have different widths.
+    """
+    return dot(q, F.linear(k, weight), v, mask)
+
+
+def additive(
+    q: Tensor, projected: Tensor, v: Tensor, mask: Tensor | None, w_query: Tensor, v_score: Tensor
+) -> Attended:
+    """score(q, k) = v_scoreᵀ tanh(W q + U k)        (Bahdanau et al. 2015, §3.1 and A.1.2)
+
+    `projected` [.., S, A] are the keys after U: they are the same for every query, so they are computed once for a
+    sentence. `w_query` is W [A, Q], `v_score` is [A]. It equals v_scoreᵀ tanh([W U] [q; k]).
+    """
+    hidden = torch.tanh(F.linear(q, w_query).unsqueeze(-2) + projected.unsqueeze(-3))  # [.., T, S, A]
+    weights = masked_softmax(hidden @ v_score, mask)  # [.., T, S]
+    return Attended(weights @ v, weights)
+
+
+# --- scores as parts of a model ---
+
+
+class Score(Part):
+    """How well a query and a key go together, and the attention that follows from it.
+
+    Whatever concerns the keys alone is done once for a sentence, by `prepare`; its result is one tensor with the
+    sentences on its first axis, which a generator's state keeps and selects rows of.
+    """
+
+    def __init__(self, query_width: int, key_width: int):
+        super().__init__()
+        self.query_width, self.key_width = query_width, key_width
+
+    def prepare(self, keys: Tensor) -> Tensor:
+        """The keys [B, S, D] in the form that `forward` wants."""
+        raise NotImplementedError
+
+    def forward(self, query: Tensor, prepared: Tensor, values: Tensor, mask: Tensor | None = None) -> Attended:
+        """Attend from query [B, T, Q] to values [B, S, D]; mask [B, T or 1, S]."""
+        raise NotImplementedError
+
+
+class DotScore(Score):
+    """`dot`: nothing is learned, so the encoder and the decoder must be equally wide."""
+
+    def __init__(self, query_width: int, key_width: int):
+        if query_width != key_width:
+            raise ValueError(
+                f"dot attention needs a decoder as wide as the encoder's output, not {query_width} and {key_width}: "
+                "choose general or additive attention, or equal widths"
+            )
+        super().__init__(query_width, key_width)
+
+    def prepare(self, keys: Tensor) -> Tensor:
+        return keys
+
+    def forward(self, query: Tensor, prepared: Tensor, values: Tensor, mask: Tensor | None = None) -> Attended:
+        return dot(query, prepared, values, mask)
+
+
+class GeneralScore(Score):
+    """`general`: a matrix W between query and key. Prepared keys are W k, so that each step is a dot product."""
+
+    def __init__(self, query_width: int, key_width: int):
+        super().__init__(query_width, key_width)
+        self.key = nn.Linear(key_width, query_width, bias=False)
+
+    def prepare(self, keys: Tensor) -> Tensor:
+        return self.key(keys)  # [B, S, Q]
+
+    def forward(self, query: Tensor, prepared: Tensor, values: Tensor, mask: Tensor | None = None) -> Attended:
+        return dot(query, prepared, values, mask)
+
+
+class AdditiveScore(Score):
+    """`additive`: a small network, as wide as the query unless told. Prepared keys are U k + b.
+
+    The paper leaves its biases out of the formulas (A.2); one is enough, and where it is it costs nothing a step.
+    """
+
+    def __init__(self, query_width: int, key_width: int, width: int | None = None):
+        super().__init__(query_width, key_width)
+        width = query_width if width is None else width
+        self.query = nn.Linear(query_width, width, bias=False)
+        self.key = nn.Linear(key_width, width)
+        self.score = nn.Linear(width, 1, bias=False)
+
+    def prepare(self, keys: Tensor) -> Tensor:
+        return self.key(keys)  # [B, S, A]
+
+    def forward(self, query: Tensor, prepared: Tensor, values: Tensor, mask: Tensor | None = None) -> Attended:
+        return additive(query, prepared, values, mask, self.query.weight, self.score.weight[0])
+
+
+scores_by_name: dict[str, type[Score]] = {"dot": DotScore, "general": GeneralScore, "additive": AdditiveScore}
+"""The scores a model can choose from; each is built with the query's and the key's width."""
+
+
+# --- attention on sets of vectors [n, d], without parameters ---
+
+
+def hard(x: Tensor, choice: Tensor) -> Attended:
+    """h_i = x_{c_i}: each output is one input, the one that choice [m] names, or 0 where it is −1 (nothing chosen)."""
+    if choice.is_floating_point() or choice.dtype == torch.bool or ((choice < -1) | (choice >= len(x))).any():
+        raise ValueError(f"hard attention chooses by number, 0 to {len(x) - 1} or -1, not {choice.tolist()}")
+    return soft(x, (choice.unsqueeze(-1) == torch.arange(len(x), device=x.device)).to(x.dtype))  # one-hot rows
+
+
+def soft(x: Tensor, weights: Tensor) -> Attended:
+    """H = A X: each output mixes all inputs by the weights A [m, n] it is given; rows that sum to 1 make means."""
+    return Attended(weights @ x, weights)
+
+
+def self_attention(x: Tensor) -> Attended:
+    """H = softmax(X Xᵀ) X: every vector decides by its likeness to the others how much it takes of each."""
+    return between(x, x)
+
+
+def between(x: Tensor, y: Tensor) -> Attended:
+    """H = softmax(X Yᵀ) Y: for every vector of x [m, d] a mixture of the vectors of y [n, d]."""
+    return dot(x, y, y)

@@ -3,7 +3,8 @@
     model.safetensors   the weights alone: equal weights, equal bytes
     tokenizer.json      the subwords (`tokenizer.target.json` too, when the languages have one each)
     config.yaml         the whole effective configuration
-    card.json           format version, task, languages, scores, data, software; sha256 of the files above
+    card.json           format version, task, languages, scores, data, software; sha256 of the other files
+    dev.jsonl           the sentences the scores were measured on, so that they can be measured again
     log.jsonl           what happened during training, a line an event
     curves.png          the same, as a picture
     run/                checkpoints and the tokenised corpus: what `--resume` needs; may be deleted
@@ -80,6 +81,7 @@ def write(
     source_tokenizer: Tokenizer,
     target_tokenizer: Tokenizer,
     card: Mapping[str, Any],
+    dev: str = "",
 ) -> None:
     """Write a bundle's files, the card last."""
     files = {
@@ -87,6 +89,8 @@ def write(
         "tokenizer.json": source_tokenizer.to_json().encode("utf-8"),
         "config.yaml": configuration.dump(config).encode("utf-8"),
     }
+    if dev:
+        files["dev.jsonl"] = dev.encode("utf-8")
     if target_tokenizer is not source_tokenizer:
         files["tokenizer.target.json"] = target_tokenizer.to_json().encode("utf-8")
     for name, content in files.items():

@@ -8,12 +8,16 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
 from mirada.errors import DataError, MiradaError, UsageError
+
+if TYPE_CHECKING:
+    from mirada.model import Model
 
 app = typer.Typer(
     help="Train your own translator from two text files, on the machine you have, and see what it looks at.",
@@ -31,13 +35,20 @@ Bundle = Annotated[
 ]
 Threads = Annotated[int | None, typer.Option(help="CPU threads.", show_default="one a core")]
 Device = Annotated[str | None, typer.Option(help="auto, cpu, cuda, …", show_default="auto")]
+From = Annotated[str | None, typer.Option("--from", help="Source language: es", show_default=False)]
+To = Annotated[str | None, typer.Option("--to", help="Target language: en", show_default=False)]
+Columns = Annotated[
+    str | None,
+    typer.Option(help="Source and target column, by name or number: --columns es,en", show_default=False),
+]
 Set = Annotated[list[str] | None, typer.Option("--set", help="Any setting: --set train.lr=0.001", show_default=False)]
 
 
 @app.command()
 def train(
     pairs: Annotated[
-        list[Path] | None, typer.Argument(help="TSV files: source, tab, target.", show_default=False)
+        list[Path] | None,
+        typer.Argument(help="Files of sentence pairs (TSV, CSV, JSONL, TMX, PO, MO), or folders.", show_default=False),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Where the bundle goes.", show_default=False)] = None,
     dev: Annotated[
@@ -48,8 +59,12 @@ def train(
     target: Annotated[
         list[Path] | None, typer.Option(help="… and its translations, line by line.", show_default=False)
     ] = None,
-    from_: Annotated[str | None, typer.Option("--from", help="Source language: es", show_default=False)] = None,
-    to: Annotated[str | None, typer.Option("--to", help="Target language: en", show_default=False)] = None,
+    from_: From = None,
+    to: To = None,
+    columns: Columns = None,
+    base: Annotated[
+        Path | None, typer.Option(help="Go on from this bundle: fine-tune it on new data.", show_default=False)
+    ] = None,
     model: Annotated[str | None, typer.Option(help="The architecture.", show_default="transformer")] = None,
     preset: Annotated[str | None, typer.Option(help="Sizes: tiny, small, base, big.", show_default="small")] = None,
     minutes: Annotated[
@@ -82,6 +97,8 @@ def train(
             target=target or [],
             source_language=from_,
             target_language=to,
+            columns=_listed(columns),
+            base=base,
             model=model,
             preset=preset,
             minutes=minutes,
@@ -97,6 +114,79 @@ def train(
             listen=console,
         )
     say(f'the bundle is in {trained.path}; try: mirada translate {trained.path} "…"')
+
+
+@app.command()
+def check(
+    pairs: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Files of sentence pairs (TSV, CSV, JSONL, TMX, PO, MO), or folders.", show_default=False),
+    ] = None,
+    source: Annotated[Path | None, typer.Option(help="A file of source sentences …", show_default=False)] = None,
+    target: Annotated[
+        list[Path] | None, typer.Option(help="… and its translations, line by line.", show_default=False)
+    ] = None,
+    dev: Annotated[
+        list[Path] | None, typer.Option(help="Dev pairs, to see what training has of them.", show_default=False)
+    ] = None,
+    test: Annotated[list[Path] | None, typer.Option(help="Test pairs, likewise.", show_default=False)] = None,
+    from_: From = None,
+    to: To = None,
+    columns: Columns = None,
+    set_: Set = None,
+    list_: Annotated[
+        Path | None, typer.Option("--list", help="Write each pair that is left out: file, line, reason.")
+    ] = None,
+    json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Say what is wrong with the data, and what training would do about it."""
+    from mirada import api
+    from mirada import config as configuration
+    from mirada.console import Console
+
+    if list_ is not None and list_.exists():
+        raise UsageError(f"--list {list_}: exists already; choose another name")
+    with ExitStack() as stack:
+        excluded = stack.enter_context(_created(list_, "--list")) if list_ else None
+        console = stack.enter_context(Console())
+        diagnosis = api.check(
+            pairs or [],
+            source=source,
+            target=target or [],
+            dev=dev or [],
+            test=test or [],
+            source_language=from_,
+            target_language=to,
+            columns=_listed(columns),
+            settings=configuration.merge(*map(configuration.override, set_ or [])),
+            excluded=excluded,
+            notify=console.preparing,
+        )
+    print(json.dumps(diagnosis.as_dict(), indent=2, ensure_ascii=False) if json_ else diagnosis.as_text())
+
+
+@app.command()
+def corpus(
+    languages: Annotated[str, typer.Argument(help="es-en, pt-es, …: from Spanish, English, Portuguese to another.")],
+    out: Annotated[Path, typer.Option(help="A TSV file: source, tab, every right translation.", show_default=False)],
+    pairs: Annotated[int, typer.Option(help="How many.")] = 10_000,
+    seed: Annotated[int, typer.Option(help="Another seed gives other sentences.")] = 0,
+    part: Annotated[str, typer.Option(help="training or test; they share no sentence.")] = "training",
+    alignments: Annotated[
+        Path | None, typer.Option(help="Word alignments, a line a pair: 0-0 1-2 …", show_default=False)
+    ] = None,
+) -> None:
+    """Write the built-in language as files: sentence pairs, and which word translates which."""
+    from mirada.data import builtin
+
+    for path, option in ((out, "--out"), (alignments, "--alignments")):
+        if path is not None and path.exists():
+            raise UsageError(f"{option} {path}: exists already; choose another name")
+    with ExitStack() as stack:
+        aligned = stack.enter_context(_created(alignments, "--alignments")) if alignments else None
+        examples = builtin.choose(languages, part, pairs, seed)
+        written = builtin.write(examples, stack.enter_context(_created(out, "--out")), aligned)
+    say(f"wrote {written:,} pairs to {out}" + (f" and their alignments to {alignments}" if alignments else ""))
 
 
 @app.command()
@@ -120,8 +210,12 @@ def translate(
     threads: Threads = None,
     device: Device = None,
 ) -> None:
-    """Translate texts, the lines of a file, or standard input; the lines come out in order."""
+    """Translate texts, the lines of a file, or standard input; the lines come out in order.
+
+    Of a gettext catalog (--file app.po) what is untranslated is filled and marked fuzzy; the rest stays as it was.
+    """
     from mirada import api
+    from mirada.data.readers import find_format
 
     if texts and file:
         raise UsageError(f"--file {file}: give texts or a file, not both")
@@ -131,6 +225,9 @@ def translate(
     decode: dict[str, Any] = {"beam": beam, "n_best": n_best, "temperature": temperature, "top_k": top_k}
     decode |= {"top_p": top_p, "seed": seed, "sample": sample or None}
     model.decode_config(**decode)  # before anything is written
+    if file is not None and find_format(str(file)) == "po":
+        _fill(model, file, out, decode)
+        return
     failed = 0
     with open(out, "w", encoding="utf-8", newline="\n") if out else _stdout() as sink:
         number = 0
@@ -190,10 +287,37 @@ def demo(
         script.run(out, minutes, threads, console)
 
 
+def _fill(model: Model, file: Path, out: Path | None, decode: dict[str, Any]) -> None:
+    """A catalog with its gaps filled, to `out`."""
+    from mirada.files import write_bytes
+
+    if out is None:
+        raise UsageError(f"--file {file}: say where the filled catalog goes: --out {file.stem}.new.po")
+    filling = model.fill(file, **decode)
+    try:
+        write_bytes(out, filling.content)
+    except OSError as error:
+        raise UsageError(f"--out {out}: cannot be written ({error.strerror})") from None
+    for line, problem in filling.problems:
+        say(f"mirada: {file}, line {line}: {problem}")
+    say(f"filled {filling.filled:,} entries, marked fuzzy for a person to check; the rest is as it was")
+
+
+def _listed(names: str | None) -> list[str]:
+    return [name.strip() for name in names.split(",")] if names else []
+
+
+def _created(path: Path, option: str) -> TextIO:
+    try:
+        return open(path, "x", encoding="utf-8", errors="surrogateescape", newline="\n")
+    except OSError as error:
+        raise UsageError(f"{option} {path}: cannot be written ({error.strerror})") from None
+
+
 def _chunks(texts: list[str] | None, file: Path | None) -> Iterator[list[str]]:
     """What to translate, a few hundred at a time; from a terminal, line by line."""
     from mirada.data.corpus import batched
-    from mirada.data.readers import lines
+    from mirada.data.text import lines
 
     if texts:
         yield texts

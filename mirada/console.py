@@ -68,17 +68,27 @@ class Console:
         getattr(self, f"_{event.kind}")(event.figures)
 
     def _preparing(self, f: dict[str, Any]) -> None:
-        share = f" {f['done']:,} of {f['total']:,}" if f["total"] else f" {f['done']:,}" if f["done"] else ""
-        self.passing(f"{f['what']}{share} …")
+        self.preparing(f["what"], f["done"], f["total"])
+
+    def preparing(self, what: str, done: int, total: int) -> None:
+        """How far the work on the data is."""
+        share = f" {done:,} of {total:,}" if total else f" {done:,}" if done else ""
+        self.passing(f"{what}{share} …")
 
     def _data(self, f: dict[str, Any]) -> None:
         held = " (held out of the data: no sentence of it is in training)" if f["held_out"] else ""
         self.line(f"data: {f['training']:,} training pairs, {f['dev']:,} dev{held}, {f['vocabulary']:,} subwords")
+        for note in f["diagnosis"]["notes"]:
+            self.line(f"    {note}")
         if f["excluded"]:
-            reasons = ", ".join(f"{count:,} {reason}" for reason, count in f["excluded"].items())
-            self.line(f"left out: {reasons} (line by line in excluded.tsv)")
-        if f["dev_also_in_training"]:
-            self.line(f"caution: {f['dev_also_in_training']:,} dev pairs are also training pairs: scores will flatter")
+            self.line("left out (line by line in excluded.tsv; what changes it: `mirada check`):")
+            for reason, count in f["excluded"].items():
+                self.line(f"{count:>9,}  {reason}")
+        doubts = [finding for finding in f["diagnosis"]["findings"] if finding["training"] == "keeps them"]
+        if doubts:
+            self.line("kept, but worth a look (`mirada check` shows where):")
+            for finding in doubts:
+                self.line(f"{finding['count']:>9,}  {finding['title']}")
 
     def _forecast(self, f: dict[str, Any]) -> None:
         self.line(
@@ -114,3 +124,9 @@ class Console:
     def _end(self, f: dict[str, Any]) -> None:
         scores = ", ".join(f"{score['name']} {score['value']:.1f}" for score in f["scores"]["scores"])
         self.line(f"done in {duration(f['seconds'])}: {scores} on {f['scores']['sentences']:,} dev sentences")
+        if f.get("base"):
+            before, after = f["base"]["before"], f["base"]["after"]
+            self.line("BLEU            before   now")
+            for part, title in (("new", "this dev part"), ("old", "the base's own")):
+                if part in before:
+                    self.line(f"{title:<15}{before[part]['BLEU']:>7.1f}{after[part]['BLEU']:>6.1f}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 from mirada import api
@@ -55,6 +56,6 @@ def run(out: Path, minutes: float, threads: int | None, console: Console) -> Non
     )
 
 
-def _write(path: Path, examples: object) -> None:
-    rows = ("\t".join([example.source, *example.targets]) + "\n" for example in examples)  # type: ignore[attr-defined]
-    path.write_text("".join(rows), encoding="utf-8")
+def _write(path: Path, examples: Iterable[builtin.Example]) -> None:
+    with path.open("w", encoding="utf-8", newline="\n") as out:
+        builtin.write(examples, out)

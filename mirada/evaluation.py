@@ -4,13 +4,12 @@ The scores are sacrebleu's, so that they can be compared with anyone's; a signat
 """
 
 import json
-import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from mirada.data.verbatim import found, key
 from mirada.errors import UsageError
 
 LENGTH_CLASSES = ((0, 0), (1, 5), (6, 10), (11, 15), (16, 20), (21, 30), (31, 50))
@@ -193,31 +192,6 @@ def _by_length(
 
 # --- damage -------------------------------------------------------------------------------------------------------
 
-_ADDRESS = re.compile(
-    r"""(?:https?|ftp)://[^\s<>"\x00-\x1f\x7f。，、；：！？（）「」『』【】《》«»“”]+
-    | \bwww\.[^\s<>"\x00-\x1f\x7f。，、；：！？（）「」『』【】《》«»“”]+
-    | (?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+""",
-    re.VERBOSE | re.IGNORECASE,
-)
-
-# A digit before % means a percentage: "20%d'intérêt" holds no placeholder. A space is no flag here: "20 % de".
-_PLACEHOLDER = re.compile(
-    r"""</?[A-Za-z][\w:.-]*(?:\s[^<>]*)?/?>                                 # <b> </a> <br/> <a href="…">
-    | &(?:\#\d+|\#[xX][0-9A-Fa-f]+|[A-Za-z][A-Za-z0-9]{1,31});              # &amp; &#39; &#x27;
-    | \$?\{\{\s*[\w.-]+\s*\}\}                                              # {{name}}
-    | [$\#%]?\{[\w.\[\]-]*(?:![rsa])?(?::[^{}\s]*)?\}                       # {} {0} {name:.2f} ${x} %{name} #{x}
-    | (?<!\d)%[A-Z_]{2,}%                                                   # %NAME%
-    | %%
-    | (?<!\d)%(?:\(\w+\)|\d+\$)?[-+\#0]*(?:[1-9]\d*|\*)?(?:\.(?:\d+|\*))?   # %s %5.2f %(name)d %1$s
-      (?:hh|h|ll|l|j|z|t|L|q)?[diouxXeEfFgGcCrsSaAnp@]
-    | (?<!\d)%L?\d+                                                         # %1""",
-    re.VERBOSE,
-)
-
-# Spaces join thousands only: three digits after each, at most three before the first.
-_NUMBER = re.compile(r"(?<!\d)\d{1,3}(?:[ \u00a0\u2009\u202f]\d{3})+(?!\d)(?:[.,٫]\d+)?|\d+(?:[.,:'’·٫٬]\d+)*")
-
-
 _KINDS: dict[str, str] = {"number": "numbers", "url": "URLs, e-mails", "placeholder": "placeholders"}
 
 
@@ -228,54 +202,18 @@ def _damage(
     expected: Counter[str] = Counter()
     lost: dict[str, list[tuple[int, str]]] = {kind: [] for kind in _KINDS}
     for number, (source, hypothesis, given) in enumerate(zip(sources, hypotheses, references, strict=True), 1):
-        there = _found(source)
+        there = found(source)
         if not any(there.values()):
             continue
-        outcome, kept = _found(hypothesis), [_found(reference) for reference in given]
+        outcome, kept = found(hypothesis), [found(reference) for reference in given]
         for kind, items in there.items():
-            due = Counter(map(_key, items))
+            due = Counter(map(key, items))
             for reference in kept:
-                due &= Counter(map(_key, reference[kind]))
+                due &= Counter(map(key, reference[kind]))
             expected[kind] += due.total()
-            gone = due - Counter(map(_key, outcome[kind]))
+            gone = due - Counter(map(key, outcome[kind]))
             for item in items:
-                if gone[_key(item)] > 0:
-                    gone[_key(item)] -= 1
+                if gone[key(item)] > 0:
+                    gone[key(item)] -= 1
                     lost[kind].append((number, item))
     return tuple(Damage(kind, expected[kind], len(lost[kind]), tuple(lost[kind][:MOST_EXAMPLES])) for kind in _KINDS)
-
-
-def _found(text: str) -> dict[str, list[str]]:
-    """What a translation should keep of a text, by kind and in order.
-
-    Addresses go first and numbers last, so that the digits of an address or a placeholder are not numbers as well.
-    """
-    urls: list[str] = []
-    placeholders: list[str] = []
-
-    def take_address(match: re.Match[str]) -> str:
-        address = _without_punctuation(match.group())
-        urls.append(address)
-        return "…" + match.group()[len(address) :]
-
-    def take_placeholder(match: re.Match[str]) -> str:
-        placeholders.append(match.group())
-        return "…"
-
-    # What is taken leaves a mark that no number can reach across, and that reads well in <a href="…">.
-    text = _PLACEHOLDER.sub(take_placeholder, _ADDRESS.sub(take_address, text))
-    return {"number": _NUMBER.findall(text), "url": urls, "placeholder": placeholders}
-
-
-def _without_punctuation(address: str) -> str:
-    """The address without what ends the sentence or the parenthesis it stands in."""
-    while address[-1:] in set(".,;:!?…'’]}") or (address[-1:] == ")" and address.count(")") > address.count("(")):
-        address = address[:-1]
-    return address
-
-
-def _key(item: str) -> str:
-    """What must be equal: of a number its digits in any script (1,000 is 1.000 elsewhere), else every character."""
-    if _NUMBER.fullmatch(item):
-        return "".join(str(unicodedata.decimal(character)) for character in item if character.isdecimal())
-    return item

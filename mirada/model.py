@@ -12,13 +12,17 @@ from mirada import bundle as bundles
 from mirada import config as configuration
 from mirada import models
 from mirada.contracts import Network
-from mirada.data.prepare import fault, read_pairs
+from mirada.data.catalog_filling import Catalog
+from mirada.data.prepare import read_examples
+from mirada.data.readers import Wanted
+from mirada.data.sources import open_some
 from mirada.data.tokenizer import Tokenizer
 from mirada.decoding import DecodeConfig
 from mirada.device import settle
-from mirada.errors import BundleError, ConfigError, DataError
+from mirada.errors import BundleError, ConfigError, UsageError
 from mirada.evaluation import Evaluation, evaluate
 from mirada.inspection.attention import CrossAttention
+from mirada.tasks.catalogs import Filling, fill
 from mirada.tasks.translation import Translation, Translator
 
 
@@ -36,6 +40,7 @@ class Model:
         device: torch.device,
     ):
         self.path, self.card, self.config, self.network = path, card, config, network.eval().to(device)
+        self.source_tokenizer, self.target_tokenizer = source_tokenizer, target_tokenizer
         limit = int(config["model"]["max_length"])
         self._translator = Translator(network, source_tokenizer, target_tokenizer, limit, device)
 
@@ -67,22 +72,35 @@ class Model:
             return self._translator.translate([texts], config, prefix)[0]
         return self._translator.translate(texts, config, prefix, progress)
 
-    def evaluate(self, pairs: str | Path | Iterable[tuple[str, Sequence[str]]], **decode: Any) -> Evaluation:
+    def evaluate(
+        self,
+        pairs: str | Path | Iterable[tuple[str, Sequence[str]]],
+        *,
+        columns: Sequence[str] = (),
+        **decode: Any,
+    ) -> Evaluation:
         """Translate the sources of a test set (a file, or pairs of source and references) and score the result."""
         if isinstance(pairs, (str, Path)):
-            rows = [(p.source, p.targets) for p in read_pairs([str(pairs)]) if fault(p) is None]
-            if not rows:
-                raise DataError(f"{pairs}: has no sentence pairs to measure with")
+            languages = self.card["languages"]
+            wanted = Wanted(tuple(columns), languages["source"], languages["target"])
+            rows = read_examples(open_some([str(pairs)], wanted))
         else:
             rows = [(source, tuple([refs] if isinstance(refs, str) else refs)) for source, refs in pairs]
         sources = [source for source, _ in rows]
         outputs = [translation.text for translation in self.translate(sources, **decode)]
         return evaluate(sources, outputs, [references for _, references in rows])
 
+    def fill(self, catalog: str | Path, **decode: Any) -> Filling:
+        """Translate what is untranslated in a gettext catalog (.po), marked fuzzy; the rest stays byte for byte."""
+        options = {"n_best": 5, **{key: value for key, value in decode.items() if value is not None}}
+        options["n_best"] = min(options["n_best"], self.decode_config(**decode).beam)
+        return fill(Catalog(catalog), lambda texts: self.translate(texts, **options))
+
     def attend(self, text: str, **decode: Any) -> CrossAttention:
         """Translate one sentence and return where every head of every layer looked for each token."""
         ids, hypothesis = self._translator.look(text, self.decode_config(**decode))
-        assert hypothesis.attention is not None
+        if hypothesis.attention is None:
+            raise UsageError(f"{self.path}: {self.card['model']} has no attention to look at")
         return CrossAttention(
             source=[*self._translator.source.pieces(ids), "</s>"],
             target=[*self._translator.target.pieces(hypothesis.tokens), "</s>"],
@@ -137,6 +155,10 @@ def info_text(path: str | Path) -> str:
         ("data id", data["fingerprint"][:16]),
         ("written by", ", ".join(f"{name} {version}" for name, version in about["software"].items())),
     ]
+    for part, title in (("new", "on its dev part"), ("old", "on the base's")) if "base" in about else ():
+        before, after = about["base"]["before"].get(part), (about["base"].get("after") or {}).get(part)
+        if before and after:
+            lines.append(("base", f"{title}: BLEU {before['BLEU']:.1f} before, {after['BLEU']:.1f} now"))
     for score in (about["scores"] or {}).get("scores", []):
         lines.append((score["name"], f"{score['value']:.1f}   {score['signature']}"))
     return "\n".join(f"{name:<11} {value}" for name, value in lines)

@@ -13,7 +13,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
-from mirada import evaluation
+from mirada.data import verbatim
 from mirada.errors import UsageError
 from mirada.evaluation import Damage, Evaluation, LengthRow, Score, bleu, evaluate
 
@@ -249,7 +249,7 @@ def test_huge_odd_texts_take_no_time() -> None:
         "1 " * 25_000,
     ):
         start = time.perf_counter()
-        evaluation._found(text)
+        verbatim.found(text)
         assert time.perf_counter() - start < 1
 
 

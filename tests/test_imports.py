@@ -18,7 +18,7 @@ LAYERS = [
     ["errors", "files"],
     ["config"],
     ["contracts"],
-    ["attention", "device", "data"],
+    ["attention", "recurrent", "device", "data"],
     ["blocks"],
     ["models"],
     ["decoding"],

@@ -9,7 +9,8 @@ from typing import Any
 from mirada.config import Section, Values, nearest
 from mirada.contracts import Network
 from mirada.errors import ConfigError
-from mirada.models import transformer
+from mirada.models import seq2seq, transformer
+from mirada.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from mirada.models.transformer import Transformer, TransformerConfig
 
 
@@ -25,8 +26,19 @@ class Entry:
 
 
 MODELS: dict[str, Entry] = {
+    "seq2seq-elman": Entry(Seq2SeqConfig, Seq2Seq, seq2seq.PRESETS),
+    "seq2seq-lstm": Entry(Seq2SeqConfig, Seq2Seq, seq2seq.PRESETS),
+    "seq2seq-gru": Entry(Seq2SeqConfig, Seq2Seq, seq2seq.PRESETS),
     "transformer": Entry(TransformerConfig, Transformer, transformer.PRESETS),
 }
+
+
+def named(model: str) -> Values:
+    """The settings a name stands for: `seq2seq-lstm+additive` is `seq2seq-lstm` with attention=additive."""
+    name, plus, attention = model.partition("+")
+    if plus and "attention" not in find(name).config.model_fields:
+        raise ConfigError(f"--model {model}: {name} has no attention to choose")
+    return {"name": name, "attention": attention} if plus else {"name": name}
 
 
 def find(name: str) -> Entry:

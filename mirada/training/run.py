@@ -18,7 +18,9 @@ from mirada import config as configuration
 from mirada import models
 from mirada.contracts import Network
 from mirada.data.batching import Batches
-from mirada.data.prepare import DataConfig, Prepared, prepare
+from mirada.data.checks import CheckConfig
+from mirada.data.prepare import Prepared, dump_examples, prepare
+from mirada.data.sources import DataConfig
 from mirada.data.tokenizer import TokenizerConfig
 from mirada.decoding import DecodeConfig
 from mirada.device import settle
@@ -27,6 +29,7 @@ from mirada.evaluation import Evaluation, bleu
 from mirada.files import write_text
 from mirada.model import Model, load
 from mirada.tasks.translation import CrossEntropy, Translator
+from mirada.training.finetune import Base
 from mirada.training.loop import Event, Listener, Training, Validation
 from mirada.training.report import Log, draw_curves, read_log
 from mirada.training.settings import TrainConfig, suggest_dropout
@@ -36,13 +39,14 @@ FINAL_SENTENCES = 2000
 
 SECTIONS: dict[str, type[configuration.Section]] = {
     "data": DataConfig,
+    "check": CheckConfig,
     "tokenizer": TokenizerConfig,
     "train": TrainConfig,
     "decode": DecodeConfig,
 }
 
 
-def check(values: Mapping[str, Any]) -> configuration.Values:
+def check_config(values: Mapping[str, Any]) -> configuration.Values:
     """The effective configuration with every default filled in; all that is wrong with it in one ConfigError."""
     entry = models.find(values["model"]["name"])
     built = configuration.build({**SECTIONS, "model": entry.config}, values)
@@ -86,7 +90,9 @@ def _run(folder: Path, values: configuration.Values, listen: Listener, started: 
 
     settings: TrainConfig = built["train"]
     device = settle(settings.device, settings.threads)
-    data = prepare(built["data"], built["tokenizer"], folder / "run" / "data", notify)
+    base = _base(settings, folder, device)
+    learned = (base.model.source_tokenizer, base.model.target_tokenizer) if base else None
+    data = prepare(built["data"], built["check"], built["tokenizer"], folder / "run" / "data", notify, learned)
     tell(Event("data", asdict(data.report)))
     if built["model"].dropout is None:
         built["model"] = built["model"].model_copy(update={"dropout": suggest_dropout(settings, data.corpus.tokens)})
@@ -94,6 +100,11 @@ def _run(folder: Path, values: configuration.Values, listen: Listener, started: 
         write_text(folder / "config.yaml", configuration.dump(values))
     torch.manual_seed(settings.seed)
     network = entry.model(built["model"], data.source_tokenizer.size, data.target_tokenizer.size).to(device)
+    before = None
+    if base:
+        notify("scoring the base", 0, 0)
+        before = base.before(data.dev)
+        bundles.put_weights(network, bundles.weights_of(base.model.network), str(base.folder))
     translator = Translator(network, data.source_tokenizer, data.target_tokenizer, built["model"].max_length, device)
     training = Training(
         network,
@@ -113,17 +124,30 @@ def _run(folder: Path, values: configuration.Values, listen: Listener, started: 
         stopped = interrupted
     training.take_best()
     model = Model(folder, {}, values, network, data.source_tokenizer, data.target_tokenizer, device)
-    scores = None
+    scored = data.dev[:FINAL_SENTENCES]
+    scores = change = None
     if stopped is None:
-        scores = model.evaluate(data.dev[:FINAL_SENTENCES])
-        tell(Event("end", {"scores": scores.as_dict(), "seconds": time.monotonic() - started}))
+        scores = model.evaluate(scored)
+        change = {"before": before, "after": base.after(model, data.dev)} if base else None
+        figures = {"scores": scores.as_dict(), "base": change, "seconds": time.monotonic() - started}
+        tell(Event("end", figures))
     model.card = _card(values, data, training, model, scores, device)
+    if base:
+        model.card["base"] = {"path": settings.base, **(change or {"before": before})}
     draw_curves(read_log(log.path), folder / "curves.png")
     shutil.copyfile(folder / "run" / "data" / "excluded.tsv", folder / "excluded.tsv")
-    bundles.write(folder, network, values, data.source_tokenizer, data.target_tokenizer, model.card)
+    bundles.write(
+        folder, network, values, data.source_tokenizer, data.target_tokenizer, model.card, dump_examples(scored)
+    )
     if stopped:
         raise Interrupted(f"{stopped}; go on with: mirada train --resume {folder}")
     return load(folder, device=settings.device, threads=settings.threads)
+
+
+def _base(settings: TrainConfig, folder: Path, device: torch.device) -> Base | None:
+    if settings.base is None:
+        return None
+    return Base(Path(settings.base), folder / "run" / "base", str(device), settings.threads)
 
 
 def _validator(translator: Translator, data: Prepared, settings: TrainConfig) -> Callable[[Network], Validation]:

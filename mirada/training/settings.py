@@ -36,6 +36,8 @@ class TrainConfig(Section):
     """The largest norm of the gradient; 0 does not clip."""
     average: float = Field(0.02, ge=0, lt=1)
     """Keep a running average of the weights over this share of the steps so far, and score and save that; 0 is off."""
+    base: str | None = None
+    """The bundle to go on from, if any (`--base`)."""
     minutes: float | None = Field(None, gt=0)
     epochs: int | None = Field(None, ge=1)
     steps: int | None = Field(None, ge=1)

@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mirada.data.prepare import DataConfig, Prepared, prepare
+from mirada.data.checks import CheckConfig
+from mirada.data.prepare import Prepared, prepare
+from mirada.data.sources import DataConfig
 from mirada.data.tokenizer import TokenizerConfig
 from mirada.errors import DataError
 from tests import toy
@@ -20,7 +22,7 @@ SMALL = TokenizerConfig(vocabulary=300)
 
 
 def ready(folder: Path, data: DataConfig, tokenizer: TokenizerConfig = SMALL) -> Prepared:
-    return prepare(data, tokenizer, folder, lambda what, done, total: None)
+    return prepare(data, CheckConfig(), tokenizer, folder, lambda what, done, total: None)
 
 
 def texts(prepared: Prepared) -> list[tuple[str, str]]:
@@ -43,18 +45,23 @@ def test_every_pair_is_in_training_or_dev_or_listed(tmp_path: Path) -> None:
         "solo\t",
         "\tonly",
         f"{'x' * 25_000}\tlong",
-        " ".join("qwzj"[i % 4] * 3 for i in range(90)) + "\ty",
+        "\t".join(" ".join("qwzj"[i % 4] * 3 for i in range(90)) + end for end in "ab"),
+        "palabra " * 10 + "\tword",
+        "word " * 101 + "\tword",
+        lines[0],
     ]
     (tmp_path / "p.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     prepared = ready(tmp_path / "data", DataConfig(pairs=(str(tmp_path / "p.tsv"),)))
     report = prepared.report
-    assert report.read == 205
-    assert report.training + report.dev + sum(report.excluded.values()) == 205
+    assert report.read == 208
+    assert report.training + report.dev + sum(report.excluded.values()) == 208
     assert report.excluded == {
-        "blank": 1, "one side is empty": 2, "over 20000 characters": 1, "over 100 tokens": 1,
+        "blank lines": 1, "lines with one side only": 2, "texts of over 20,000 characters": 1,
+        "sentences of more words than data.max_tokens": 1, "exact duplicates of an earlier pair": 1,
+        "sides of very different length": 1, "over 100 tokens": 1,
     }  # fmt: skip
     listed = [line.split("\t")[1] for line in (tmp_path / "data" / "excluded.tsv").read_text().splitlines()]
-    assert sorted(map(int, listed)) == [11, 12, 13, 14, 15]
+    assert sorted(map(int, listed)) == [11, 12, 13, 14, 15, 16, 17, 18]
     dev = {(source, target) for source, targets in prepared.dev for target in targets}
     assert set(texts(prepared)) | dev == set(rows)
 
@@ -87,12 +94,14 @@ def test_several_references_are_several_training_pairs(tmp_path: Path) -> None:
     assert prepared.dev == [("a", ("b", "c"))]
 
 
-def test_dev_sentences_that_are_also_training_sentences_are_counted(tmp_path: Path) -> None:
+def test_dev_pairs_are_left_out_of_training(tmp_path: Path) -> None:
     rows = toy.pairs(100)
     toy.write(tmp_path / "p.tsv", rows)
     toy.write(tmp_path / "dev.tsv", [*rows[:7], ("nuevo", "new")])
     data = DataConfig(pairs=(str(tmp_path / "p.tsv"),), dev=(str(tmp_path / "dev.tsv"),))
-    assert ready(tmp_path / "data", data).report.dev_also_in_training == 7
+    prepared = ready(tmp_path / "data", data)
+    assert prepared.report.excluded == {"pairs that are also in the dev or test part": 7}
+    assert set(texts(prepared)) == set(rows[7:])
 
 
 def test_what_is_prepared_is_opened_again_without_the_files(tmp_path: Path) -> None:

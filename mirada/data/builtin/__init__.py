@@ -9,7 +9,8 @@ of the test part is in the training part, whatever the seeds, sizes and directio
 """
 
 from mirada.data.builtin.corpus import Example, notes, test, training
+from mirada.data.builtin.export import choose, write
 from mirada.data.builtin.lexicon import LANGUAGES
 from mirada.data.builtin.speech import words
 
-__all__ = ["LANGUAGES", "Example", "notes", "test", "training", "words"]
+__all__ = ["LANGUAGES", "Example", "choose", "notes", "test", "training", "words", "write"]

@@ -1,0 +1,133 @@
+"""What people call the columns and languages of a table: which of them are source and target."""
+
+import difflib
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+from mirada.data.readers.pair import Wanted, matches
+from mirada.data.text import shown_text
+
+WELL_KNOWN = {
+    "src": "tgt trg",
+    "source-text": "target-text",
+    "source-sentence": "target-sentence",
+    "text": "translation",
+    "sentence": "translation",
+    "original": "translation traduccion traducao traduction",
+    "source": "target translation cible",
+    "input": "output",
+    "fuente": "destino",
+    "origen": "destino",
+    "origem": "destino",
+    "texto": "traduccion traducao",
+    "texte": "traduction",
+    "quelle": "ziel",
+}
+"""Names of source columns, and those their target columns then have, without accents."""
+
+LANGUAGES = {
+    "ar": "ara arabic arabe العربية",
+    "ca": "cat catalan catala",
+    "de": "deu ger german deutsch aleman alemao allemand",
+    "el": "ell greek griego grego ελληνικα",
+    "en": "eng english ingles anglais englisch",
+    "es": "spa spanish espanol castellano espanhol espagnol spanisch castilian",
+    "eu": "eus basque euskera euskara",
+    "fr": "fra fre french francais frances franzosisch",
+    "gl": "glg galician gallego galego",
+    "gn": "grn guarani avanee",
+    "he": "heb hebrew hebreo עברית",
+    "hi": "hin hindi हिन्दी",
+    "id": "ind indonesian indonesio",
+    "it": "ita italian italiano italien italienisch",
+    "ja": "jpn japanese japones 日本語",
+    "ko": "kor korean coreano 한국어",
+    "nl": "nld dutch neerlandes holandes nederlands",
+    "pl": "pol polish polaco polski",
+    "pt": "por portuguese portugues portugais portugiesisch",
+    "qu": "que quechua runasimi",
+    "ro": "ron romanian rumano romana",
+    "ru": "rus russian ruso russo русскии",
+    "sv": "swe swedish sueco svenska",
+    "tr": "tur turkish turco turkce",
+    "uk": "ukr ukrainian ucraniano українська",
+    "zh": "zho chinese chino chines 中文 汉语",
+}
+"""Codes of common languages, and other codes and names of theirs, in their own language and some others."""
+
+
+def is_number(column: str) -> bool:
+    """Whether a column is asked for by its number."""
+    return re.fullmatch(r"\s*\d{1,9}\s*", column) is not None
+
+
+def nearest(asked: str, names: Iterable[str]) -> str:
+    """A question about the name that was perhaps meant, or nothing."""
+    known = {name.strip().casefold(): name.strip() for name in names}
+    near = difflib.get_close_matches(asked.casefold(), known, 1)
+    return f" (is {shown_text(known[near[0]])} meant?)" if near else ""
+
+
+def named_columns(names: Sequence[str], wanted: Wanted) -> tuple[int, int] | None:
+    """The places of source and target among the names of columns, if the names say which they are."""
+    if wanted.source_language and wanted.target_language:
+        source, target = (_place(names, tag) for tag in (wanted.source_language, wanted.target_language))
+        if source is not None and target is not None and source != target:
+            return source, target
+    plain = [_plain(name) for name in names]
+    for source_name, target_names in WELL_KNOWN.items():
+        found = [place for place, name in enumerate(plain) if name in target_names.split()]
+        if plain.count(source_name) == 1 and len(found) == 1:
+            return plain.index(source_name), found[0]
+    return None
+
+
+def _place(names: Sequence[str], language: str) -> int | None:
+    """The place of the only name that is exactly the language, or else of the only one that fits it."""
+    for found in (
+        [place for place, name in enumerate(names) if _plain(name) == _plain(language)],
+        [place for place, name in enumerate(names) if _fits(language, name)],
+    ):
+        if len(found) == 1:
+            return found[0]
+    return None
+
+
+def two_languages(first: Sequence[str], wanted: Wanted) -> tuple[int, int] | None:
+    """The places of source and target if the row names just two languages, in this order unless that is not wanted."""
+    places = [place for place, cell in enumerate(first) if _language(cell)]
+    if len(places) != 2 or _language(first[places[0]]) == _language(first[places[1]]):
+        return None
+    for source, target in (places, places[::-1]):
+        if _fits(wanted.source_language, first[source]) and _fits(wanted.target_language, first[target]):
+            return source, target
+    return None
+
+
+def are_names(cells: Sequence[str], wanted: Wanted) -> bool:
+    """Whether the cells are names of two columns rather than two texts."""
+    if named_columns(cells, wanted):
+        return True
+    languages = {_language(cell) for cell in cells}
+    return None not in languages and len(languages) > 1
+
+
+def _fits(language: str | None, name: str) -> bool:
+    """Whether a name is that of the language; any is if none is wanted."""
+    if language is None:
+        return True
+    code = _plain(language).partition("-")[0]
+    names = [language, *LANGUAGES.get(code, "").split()]
+    return any(matches(_plain(asked), _plain(name)) for asked in names)
+
+
+def _language(name: str) -> str | None:
+    """The code of a common language from its code or name."""
+    return next((code for code in LANGUAGES if _fits(code, name)), None)
+
+
+def _plain(name: str) -> str:
+    """The name (a cell may be long, a name is not) in lower case, without accents, and with hyphens between words."""
+    letters = unicodedata.normalize("NFKD", name[:100].strip().casefold())
+    return re.sub(r"[\s_-]+", "-", "".join(letter for letter in letters if not unicodedata.combining(letter)))

@@ -1,0 +1,73 @@
+"""What every reader of sentence pairs gives, and what it may be asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A sentence and its translation, with the place they came from.
+
+    The first target is the translation and is always there, if only as an empty text. Any others are further
+    references; there are no empty ones at the end, since an empty column or line is a reference nobody wrote.
+    """
+
+    source: str
+    targets: tuple[str, ...]
+    file: str
+    """The file as the user named it; of parallel files, the source."""
+    line: int
+    """Counted from 1; of an entry of several lines, its first."""
+    problem: str = ""
+    """Why the file itself says that this is nothing to learn from: "fuzzy", "obsolete", … Such pairs are left out."""
+    marks: tuple[str, ...] = ()
+    """What the reader did to the text and a person should know: "inline tags removed"."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which of a file's texts are wanted."""
+
+    columns: tuple[str, ...] = ()
+    """Source, target and further references, by name or by number (from 1); as the format has it when empty."""
+    source_language: str | None = None
+    target_language: str | None = None
+    quotes: bool = True
+    """Whether quotes in a CSV file hold cells together, or are characters like others."""
+    lenient: bool = False
+    """Whether lines with bytes that are not UTF-8 are wanted too, their bytes as lone surrogates."""
+    fuzzy: bool = False
+    """Whether a catalog's fuzzy entries, translations somebody has yet to check, are wanted too."""
+
+
+ANYTHING = Wanted()
+
+
+class Reader(Protocol):
+    """A file of pairs. Making one looks at the file's beginning; iterating reads it, as often as you like.
+
+    Every entry of the file gives a pair: what cannot be used has a `problem`, an empty text, or nothing to say for
+    itself, and is for the doctor to count. A file that cannot be read as what it is said to be raises a DataError.
+    """
+
+    about: str
+    """One line on how the file is read: "CSV with ';' between cells, columns 'es' and 'en'"."""
+
+    def __iter__(self) -> Iterator[Pair]: ...
+
+
+def references(targets: Sequence[str]) -> tuple[str, ...]:
+    """The targets without the empty ones at the end; the first one stays."""
+    end = len(targets)
+    while end > 1 and not targets[end - 1]:
+        end -= 1
+    return tuple(targets[:end])
+
+
+def matches(asked: str, found: str) -> bool:
+    """Whether a language tag is the one asked for or a variety of it: `en` takes `en-US`, `pt_BR` takes `pt-br`."""
+    asked, found = (tag.strip().lower().replace("_", "-") for tag in (asked, found))
+    return found == asked or found.startswith(asked + "-")

@@ -1,0 +1,259 @@
+"""Tables: CSV as people and programs export it, and TSV of which some columns were chosen.
+
+The character between cells, and the columns, are found out by looking; `about` says what was found.
+"""
+
+import csv
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from mirada.data.readers.names import are_names, is_number, named_columns, nearest, two_languages
+from mirada.data.readers.pair import Pair, Wanted, references
+from mirada.data.text import LONGEST_LINE, StrPath, lines, shown_path, shown_text
+from mirada.errors import DataError, UsageError
+
+DELIMITERS = "\t|;,"
+"""What may stand between cells. Where two fit equally well, the one that prose has less of comes first."""
+
+SAMPLE_ROWS = 200
+"""Rows that are looked at to find out the delimiter."""
+
+_SAMPLE_SIZE = 2**18
+_PLAIN_QUOTES = "if quotes are plain characters here: --set data.quotes=false"
+
+# A carriage return within a line is text here, but not for the csv module. UTF-8 cannot hold this stand-in.
+_RETURN = "\udc0d"
+_QUOTED_CELL = re.compile(r'"(?:[^"]+|"")*+("?)')
+_EXCEL_DELIMITER = re.compile(r'"?sep=([^"\w\s]|\t)"?\s*', re.IGNORECASE)
+
+Row = tuple[int, list[str]]
+"""The line a row begins in, and its cells."""
+
+
+class Table:
+    """The pairs of a table, a row each."""
+
+    def __init__(self, path: StrPath, wanted: Wanted):
+        self.path = str(path)
+        self._name, self._lenient = shown_path(path), wanted.lenient
+        sample = _sample(self.path)
+        tabs = _tabs_only(self.path, sample)
+        self._quotes = wanted.quotes and not tabs
+        excel = None if tabs or not sample else _EXCEL_DELIMITER.fullmatch(sample[0])
+        self._no_entries = {1} if excel else set()  # lines: that of Excel, and the header
+        self._delimiter = "\t" if tabs else excel[1] if excel else _sniff(self._name, sample, self._quotes)
+        self.about = f"{'TSV' if tabs else 'CSV'}, {self._delimiter!r} between cells".replace(r"'\t'", "tab")
+        line, first = next((row for row in self._rows() if not _blank(row[1])), (0, []))
+        self._width = len(first)
+        if not line:
+            return
+        if self._width < 2:
+            raise _no_table(self._name, first[0], "tab" if tabs else ", ; | or tab")
+        self._columns, has_header = _choose(self._name, first, wanted)
+        shown = [shown_text(first[column].strip()) if has_header else str(column + 1) for column in self._columns]
+        self.about += f", columns {', '.join(shown[:-1])} and {shown[-1]} of {self._width}"
+        if has_header:
+            self._no_entries.add(line)
+            self.about += f", named in line {line}"
+
+    def __iter__(self) -> Iterator[Pair]:
+        for line, cells in self._rows():
+            if _blank(cells):
+                yield Pair("", ("",), self.path, line)
+                continue
+            problem = "" if len(cells) == self._width else "another number of cells"
+            source, *targets = (cells[column] if column < len(cells) else "" for column in self._columns)
+            yield Pair(source, references(targets), self.path, line, problem)
+
+    def _rows(self) -> Iterator[Row]:
+        """The rows that are entries, blank ones too."""
+        rows = _rows(self._name, lines(self.path, keep_ends=True, lenient=self._lenient), self._delimiter, self._quotes)
+        return (row for row in rows if row[0] not in self._no_entries)
+
+
+# --- rows -----------------------------------------------------------------------------------------------------------
+
+
+def _rows(name: str, texts: Iterable[str], delimiter: str, quotes: bool) -> Iterator[Row]:
+    """The rows of lines that still have their ends."""
+    if quotes:
+        yield from _quoted_rows(name, texts, delimiter)
+    else:
+        for number, text in enumerate(texts, 1):
+            yield number, text.removesuffix("\r\n").removesuffix("\n").split(delimiter)
+
+
+def _quoted_rows(name: str, texts: Iterable[str], delimiter: str) -> Iterator[Row]:
+    """Rows whose cells may be quoted, and then hold delimiters and line ends."""
+    row: list[str] = []  # the lines of the row that is being read
+
+    def feed() -> Iterator[str]:
+        for text in texts:
+            row.append(_hidden(text) if "\r" in text else text)
+            yield row[-1]
+
+    reader = csv.reader(feed(), delimiter=delimiter, strict=True)
+    while True:
+        first = reader.line_num + 1
+        row.clear()
+        limit = csv.field_size_limit(LONGEST_LINE)  # global, so it is put back after each row
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error:
+            raise _quote_fault(name, first, "".join(row), delimiter) from None
+        finally:
+            csv.field_size_limit(limit)
+        yield first, [cell.replace(_RETURN, "\r") for cell in cells]
+
+
+def _hidden(text: str) -> str:
+    """The line with carriage returns hidden from the csv module, except that of its end."""
+    end = len(text) - (2 if text.endswith("\r\n") else 0)
+    return text[:end].replace("\r", _RETURN) + text[end:]
+
+
+def _quote_fault(name: str, first: int, row: str, delimiter: str) -> DataError:
+    """The error for a row whose quotes do not fit: names the line where the cell began."""
+    place = 0
+    while True:
+        cell = _QUOTED_CELL.match(row, place)
+        end = cell.end() if cell else place
+        if cell and (not cell[1] or row[end : end + 1] not in (delimiter, "\r", "\n", "")):
+            break
+        place = row.find(delimiter, end) + 1
+        if not place:
+            return DataError(
+                f"{name}, line {first}: a cell is longer than {LONGEST_LINE // 2**20} MiB; close its quote, "
+                f"or {_PLAIN_QUOTES}"
+            )
+    began = first + row.count("\n", 0, place)
+    shown = shown_text(row[place : place + 60].replace(_RETURN, "\r"))
+    if not cell[1]:
+        return DataError(
+            f"{name}, line {began}: the quote that opens the cell {shown} is never closed; close it, or {_PLAIN_QUOTES}"
+        )
+    line = first + row.count("\n", 0, end)
+    after = shown_text(row[end : end + 20].replace(_RETURN, "\r"))
+    return DataError(
+        f"{name}, line {line}: {after} follows the closing quote of the cell {shown} that begins in line {began}; "
+        f"write quotes inside of a cell twice, or {_PLAIN_QUOTES}"
+    )
+
+
+def _blank(cells: Sequence[str]) -> bool:
+    return not any(cell.strip() for cell in cells)
+
+
+# --- what stands between cells --------------------------------------------------------------------------------------
+
+
+def _sample(path: str) -> list[str]:
+    """The first lines of the file, with their ends."""
+    sample, size = [], 0
+    for text in lines(path, keep_ends=True, lenient=True):
+        sample.append(text)
+        size += len(text)
+        if size > _SAMPLE_SIZE:
+            break
+    return sample
+
+
+def _tabs_only(path: str, sample: Sequence[str]) -> bool:
+    """Whether this is TSV, where a quote is a character: by its name, or if the name says nothing by its first line."""
+    name = path.lower().removesuffix(".gz")
+    if name.endswith((".tsv", ".csv")):
+        return name.endswith(".tsv")
+    return "\t" in next((text.strip("\r\n") for text in sample if text.strip()), "")
+
+
+def _sniff(name: str, sample: Sequence[str], quotes: bool) -> str:
+    """The delimiter with which most rows have as many cells as the first."""
+    filled = [text for text in sample if text.strip()]
+    if len(filled) == 1 and "\r" in re.sub('"[^"]*"', "", filled[0]).rstrip("\r\n"):
+        raise DataError(
+            f"{name}, line 1: the lines end in a carriage return alone; convert the file with `tr '\\r' '\\n'`"
+        )
+    scores = {delimiter: _consistency(sample, delimiter, quotes) for delimiter in DELIMITERS}
+    best = max(DELIMITERS, key=lambda delimiter: scores[delimiter])
+    if scores[best][0] >= 0.5 or not filled:
+        return best
+    if scores[best][0] > 0:
+        raise _no_table(name, filled[0], ", ; | or tab")
+    # Not even the first row can be read: with the likeliest delimiter, reading it says why.
+    return max(DELIMITERS, key=filled[0].count)
+
+
+def _consistency(sample: Sequence[str], delimiter: str, quotes: bool) -> tuple[float, bool, int]:
+    """How well a delimiter fits: the share of rows like the first, then whether all can be read.
+
+    Then cells that begin with a space count against it, since in prose a comma is followed by one.
+    """
+    rows: list[list[str]] = []
+    whole = True
+    try:
+        for _, cells in itertools.islice(_rows("", sample, delimiter, quotes), SAMPLE_ROWS):
+            if not _blank(cells):
+                rows.append(cells)
+    except DataError:
+        whole = False
+    if not rows or len(rows[0]) < 2:
+        return 0.0, whole, 0
+    share = sum(len(cells) == len(rows[0]) for cells in rows) / len(rows)
+    return share, whole, -sum(cell.startswith(" ") for cells in rows for cell in cells)
+
+
+def _no_table(name: str, first: str, delimiters: str) -> DataError:
+    return DataError(
+        f"{name}: does not look like a table: no {delimiters} divides its first row, and most others alike, into "
+        f"two or more cells; the first row is {shown_text(first.strip())}; put one between source and target, "
+        "or give two files with --source and --target"
+    )
+
+
+# --- which columns --------------------------------------------------------------------------------------------------
+
+
+def _choose(name: str, first: list[str], wanted: Wanted) -> tuple[list[int], bool]:
+    """The chosen columns, counted from 0, and whether the first row is a header."""
+    if wanted.columns:
+        if len(wanted.columns) < 2:
+            raise UsageError(f"--columns {wanted.columns[0]}: names one column; give the source and the target")
+        if all(is_number(column) for column in wanted.columns):
+            numbers = [_numbered(name, first, int(column)) for column in wanted.columns]
+            return numbers, are_names([first[number] for number in numbers[:2]], wanted)
+        return [_named(name, first, column) for column in wanted.columns], True
+    found = named_columns(first, wanted) or two_languages(first, wanted)
+    if found:
+        return list(found), True
+    if len(first) == 2 and not are_names(first, wanted):
+        return [0, 1], False
+    raise UsageError(
+        f"{name}: has {len(first)} columns, and its first row does not say which are source and target: "
+        f"{_listed(first)}; choose them with --columns 1,2 or by name"
+    )
+
+
+def _numbered(name: str, first: Sequence[str], number: int) -> int:
+    if not 1 <= number <= len(first):
+        raise DataError(f"{name}: has no column {number}; it has {len(first)}: {_listed(first)}")
+    return number - 1
+
+
+def _named(name: str, first: Sequence[str], asked: str) -> int:
+    names = [cell.strip().casefold() for cell in first]
+    asked = asked.strip()
+    if names.count(asked.casefold()) == 1:
+        return names.index(asked.casefold())
+    if is_number(asked):
+        return _numbered(name, first, int(asked))
+    if asked.casefold() in names:
+        raise DataError(f"{name}: has several columns named {shown_text(asked)}; choose by number: {_listed(first)}")
+    raise DataError(f"{name}: has no column {shown_text(asked)}{nearest(asked, first)}; it has {_listed(first)}")
+
+
+def _listed(cells: Sequence[str]) -> str:
+    shown = ", ".join(f"{number} {shown_text(cell.strip(), 30)}" for number, cell in enumerate(cells[:20], 1))
+    return shown + (", …" if len(cells) > 20 else "")

@@ -1,0 +1,42 @@
+"""TSV: source, tab, target and any further references on each line. No quoting: a quote is a character."""
+
+from collections.abc import Iterator
+
+from mirada.data.readers.pair import ANYTHING, Pair, Wanted, references
+from mirada.data.text import StrPath, lines, shown_path, shown_text
+from mirada.errors import DataError
+
+TSV_PROBE = 100
+"""Non-blank lines without a single tab, after which a file is not taken for TSV."""
+
+
+class Tsv:
+    """The pairs of a TSV file.
+
+    Every line gives a pair: a blank one an empty pair, one without a tab an empty target, for the doctor to count.
+    """
+
+    about = "TSV: source, tab, target"
+
+    def __init__(self, path: StrPath, wanted: Wanted = ANYTHING):
+        self.path, self.lenient = str(path), wanted.lenient
+        untabbed: list[str] = []
+        for line in lines(path, lenient=wanted.lenient):
+            if "\t" in line:
+                return
+            if line.strip():
+                untabbed.append(line)
+            if len(untabbed) == TSV_PROBE:
+                break
+        if untabbed:
+            which = f"the first {TSV_PROBE} lines" if len(untabbed) == TSV_PROBE else "its lines"
+            raise DataError(
+                f"{shown_path(path)}: does not look like a TSV file: none of {which} has a tab; the first is "
+                f"{shown_text(untabbed[0])}; put a tab between source and target, "
+                "or give two files with --source and --target"
+            )
+
+    def __iter__(self) -> Iterator[Pair]:
+        for number, line in enumerate(lines(self.path, lenient=self.lenient), 1):
+            source, *targets = line.split("\t")
+            yield Pair(source, references(targets or [""]), self.path, number)
