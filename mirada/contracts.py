@@ -32,6 +32,7 @@ class Batch:
     source: Tensor  # [B, S] ids
     target: Tensor  # [B, T+1] ids
     rows: Tensor | None = None  # [B] which sentences of the corpus these are
+    epoch: float = 0.0  # how far the training is that this batch belongs to
 
     @cached_property
     def source_mask(self) -> Tensor:

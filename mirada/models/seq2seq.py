@@ -16,6 +16,7 @@ attend at once. "before" goes step by step, because a context depends on the sta
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal, cast
 
@@ -43,6 +44,11 @@ class Seq2SeqConfig(Section):
     attention: Literal["none", "dot", "general", "additive"] = "none"
     attend: Literal["before", "after"] = "after"
     """Whether the context goes into the recurrent step, or joins its output."""
+    teacher_forcing: Literal["always", "until", "decay"] = "always"
+    """Whether the decoder is given the true previous word in training, or its own choice: true ones always, until an
+    epoch, or ever fewer of them."""
+    teacher_epochs: float = Field(3.0, gt=0)
+    """k: the epoch in which `until` ends, and the slowness of `decay`."""
     dropout: float | None = Field(None, ge=0, lt=1)
     """Unless given, by how often the data will be seen: none for a few epochs, up to 0.2 for many."""
     tie: Literal["all", "output", "none"] = "all"
@@ -59,6 +65,13 @@ class Seq2SeqConfig(Section):
     @property
     def cell(self) -> Kind:
         return cast(Kind, self.name.removeprefix("seq2seq-"))
+
+    def taught(self, epoch: float) -> float:
+        """The share of true words in an epoch e. `decay`: k / (k + exp(e / k))        (Bengio et al. 2015, §2.4)"""
+        k = self.teacher_epochs
+        if self.teacher_forcing == "until":
+            return float(epoch < k)
+        return 1.0 if self.teacher_forcing == "always" else k / (k + math.exp(min(700.0, epoch / k)))
 
 
 PRESETS: dict[str, Values] = {
@@ -145,7 +158,24 @@ class Seq2Seq(Network):
 
     def hidden(self, batch: Batch, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
         source, memory = self.encode(batch, tape)
+        share = self.config.taught(batch.epoch) if self.training else 1.0
+        if share < 1:
+            return self._partly_taught(batch.target_input, memory, source, share)
         return self._read(batch.target_input, memory, source, tape)[0]
+
+    def _partly_taught(self, given: Tensor, memory: Memory, source: Source, share: float) -> Tensor:
+        """u [B, T, D] when a previous word is the given one [B, T] with probability `share`, else the likeliest one."""
+        true = torch.rand(given.shape, device=given.device) < share
+        tokens = given[:, 0]  # the first is always BOS
+        steps: list[Tensor] = []
+        for t in range(given.shape[1]):
+            if t:
+                with torch.no_grad():
+                    own = self.output(steps[-1]).argmax(-1)
+                tokens = torch.where(true[:, t], given[:, t], own)
+            u, memory, _ = self._read(tokens.unsqueeze(1), memory, source)
+            steps.append(u[:, 0])
+        return torch.stack(steps, 1)
 
     def forward(self, batch: Batch, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
         """Scores [B, T, V] for every next token of the true target."""

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any, Generic, TypeVar
@@ -159,7 +159,7 @@ class Training(Generic[Model]):
         self.model.train()
         total, count, tokens = 0.0, 0, 0
         for rows in chosen:
-            batch = self.batches.load(rows).to(self.device)
+            batch = replace(self.batches.load(rows).to(self.device), epoch=self.epochs)
             loss = self.objective(self.model, batch)
             loss.total.backward()
             total, count, tokens = total + loss.total.item(), count + loss.count, tokens + batch.tokens

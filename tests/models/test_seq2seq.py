@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -99,6 +100,34 @@ def test_the_source_reaches_the_output_through_the_bridge_alone_without_attentio
     seen = model._read(batch_of([first], [target]).target_input, memory, source)[0]
     unseen = model._read(batch_of([first], [target]).target_input, memory, type(source)(blind, None, source.mask))[0]
     torch.testing.assert_close(seen, unseen)
+
+
+@pytest.mark.parametrize(("attention", "attend"), [("none", "after"), ("dot", "after"), ("additive", "before")])
+def test_teacher_forcing_ends_when_it_is_said_to(attention: str, attend: str) -> None:
+    model = build("gru", attention, attend)
+    config = model.config.model_copy(update={"teacher_forcing": "until", "teacher_epochs": 2.0})
+    batch = batch_of(*sentences())
+    taught = model.hidden(batch)
+    model.config = config
+    model.train()
+    torch.testing.assert_close(model.hidden(replace(batch, epoch=1.9)), taught)
+    alone = model.hidden(replace(batch, epoch=2.0))  # [B, T, D]
+    model.eval()
+    torch.testing.assert_close(model.hidden(replace(batch, epoch=2.0)), taught)  # it is for training only
+    tokens = batch.target_input[:, :1]
+    for position in range(batch.target_input.shape[1]):
+        logits = model.start(Batch(batch.source, tokens)).logits
+        torch.testing.assert_close(model.output(alone[:, position]), logits)
+        tokens = torch.cat([tokens, logits.argmax(-1, keepdim=True)], 1)
+
+
+def test_the_share_of_true_words_decays() -> None:
+    always, decay = Seq2SeqConfig(), Seq2SeqConfig(teacher_forcing="decay", teacher_epochs=2)
+    assert always.taught(99) == 1.0
+    assert decay.taught(0) == pytest.approx(2 / 3)
+    shares = [decay.taught(epoch) for epoch in range(30)]
+    assert shares == sorted(shares, reverse=True)
+    assert decay.taught(1e9) < 1e-9
 
 
 def test_the_tape_has_gates_and_attention() -> None:

@@ -158,7 +158,7 @@ msgid "e" "f"
         (r"C:\\", "C:\\"),
         (r"\303\251\x41\1013", "éAA3"),
         (r"\q\(", r"\q\("),
-        (r"\377\0\777", r"\377\0\777"),
+        (r"\377 \0 \777", r"\377 \0 \777"),
         ("# no comment", "# no comment"),
         ("a\u2028b\u2029c\x85d\x1ce\x0bf\x0cg\rh\ufeff", "a\u2028b\u2029c\x85d\x1ce\x0bf\x0cg\rh\ufeff"),
     ],
@@ -217,6 +217,7 @@ def test_a_byte_order_mark_means_utf8(tmp_path: Path) -> None:
 def test_comments_may_be_in_another_charset(tmp_path: Path) -> None:
     content = "# José\n".encode("latin-1") + 'msgid "year"\nmsgstr "año"\n'.encode()
     assert texts(read(tmp_path, content)) == [("year", "año")]
+    assert "line 1: not UTF-8" in po_fault(tmp_path, '#~ msgid "año"\n#~ msgstr ""\n'.encode("latin-1"))
 
 
 @pytest.mark.parametrize(
