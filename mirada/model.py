@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any, overload
 
 import torch
+from torch import nn
 
 from mirada import bundle as bundles
 from mirada import config as configuration
 from mirada import models
 from mirada.contracts import Network
-from mirada.data.catalog_filling import Catalog
+from mirada.data.po import Catalog
 from mirada.data.prepare import read_examples
 from mirada.data.readers import Wanted
 from mirada.data.sources import open_some
@@ -22,6 +23,7 @@ from mirada.device import settle
 from mirada.errors import BundleError, ConfigError, UsageError
 from mirada.evaluation import Evaluation, evaluate
 from mirada.inspection.attention import CrossAttention
+from mirada.inspection.embeddings import Embeddings
 from mirada.tasks.catalogs import Filling, fill
 from mirada.tasks.translation import Translation, Translator
 
@@ -106,6 +108,14 @@ class Model:
             target=[*self._translator.target.pieces(hypothesis.tokens), "</s>"],
             weights=hypothesis.attention.permute(1, 2, 0, 3).cpu().numpy(),  # [T, L, H, S] -> [L, H, T, S]
         )
+
+    def embeddings(self, side: str = "source") -> Embeddings:
+        """The word vectors of one side: `neighbours` of a word, and a map of words."""
+        if side not in ("source", "target"):
+            raise UsageError(f"--side {side}: there are source and target")
+        tokenizer = self.source_tokenizer if side == "source" else self.target_tokenizer
+        table: nn.Embedding = getattr(self.network, f"{side}_embedding")
+        return Embeddings(tokenizer, table.weight.detach().cpu())
 
     @property
     def parameters(self) -> int:

@@ -233,7 +233,8 @@ class Recurrent(Part):
     be bidirectional: h← at t would need the output at t+1, which needs h→ there, which needs the output at t.
 
     Padding is computed and left out, not packed away, which takes longer (LSTM, forward and backward, one core, B = 64,
-    T = 20, D = 256: 54 ms against 67 packed if 75 % of the steps are real, 58 against 90 if 96 % are).
+    T = 20, D = 256: 54 ms against 67 packed if 75 % of the steps are real, 58 against 90 if 96 % are; two layers in
+    both directions at 95 %: LSTM 322 against 413, GRU 270 / 278, Elman 104 / 109).
     """
 
     def __init__(

@@ -397,6 +397,31 @@ def test_jordan_hears_itself() -> None:
     assert torch.equal(tape.tensors["0.forward.h"], found)
 
 
+def test_gradients_of_a_jordan_network_that_hears_itself_go_back_through_its_outputs() -> None:
+    network, x = stack("jordan"), random(2, 4, INPUTS).requires_grad_()
+    V = random(OUTPUTS, WIDTH, seed=8)
+    found, _ = network(x, feedback=lambda h: h @ V.T)
+    (gradient,) = torch.autograd.grad(weighted([found[:, -1]]), x)
+    assert (gradient != 0).any(-1).all()
+    ((_, cell),) = network.cells()  # with o_t = V h_t it is an Elman network whose matrix is W V
+    elman = Elman(INPUTS, WIDTH).double()
+    with torch.no_grad():
+        for mine, other in ((elman.U, cell.U), (elman.b_U, cell.b_U), (elman.W, cell.W @ V)):
+            mine.copy_(other)
+        elman.b_W.zero_()
+    same, _ = elman.run(x, Memory(torch.zeros(2, WIDTH, dtype=torch.float64)))
+    close(found, same["h"])
+    close(gradient, torch.autograd.grad(weighted([same["h"][:, -1]]), x)[0])
+
+
+def test_a_jordan_stack_is_memoryless_above_its_first_layer() -> None:
+    network = stack("jordan", 3)
+    assert [type(cell) for _, cell in network.cells()] == [Jordan, Memoryless, Memoryless]
+    found, _ = network(random(2, 4, INPUTS), feedback=lambda h: h[:, :OUTPUTS])  # h of the last layer is fed back
+    x, true = random(2, 4, INPUTS), torch.cat([torch.zeros(2, 1, OUTPUTS), found[:, :-1, :OUTPUTS]], 1)
+    close(network(x, feedback=true)[0], found)
+
+
 def test_jordan_cannot_be_bidirectional() -> None:
     with pytest.raises(ConfigError, match="Jordan network cannot be bidirectional"):
         Recurrent("jordan", INPUTS, WIDTH, bidirectional=True, outputs=OUTPUTS)
@@ -468,6 +493,9 @@ def test_dropout_works_between_layers_while_training(kind: Kind) -> None:
     one, two = (Recurrent(kind, INPUTS, WIDTH, layers, dropout=0.5) for layers in (1, 2))
     assert torch.equal(one(x)[0], one(x)[0])  # after the last layer there is none
     assert not torch.equal(two(x)[0], two(x)[0])
+    start, first = one.initial(2), x[:, 0]
+    assert torch.equal(one.step(first, start)[0], one.step(first, start)[0])
+    assert not torch.equal(two.step(first, two.initial(2))[0], two.step(first, two.initial(2))[0])
     two.eval()
     assert torch.equal(two(x)[0], two(x)[0])
 

@@ -33,7 +33,7 @@ class Kind:
 
 
 KINDS: dict[str, Kind] = {
-    "invalid_bytes": Kind("lines with bytes that are not UTF-8", always=True),
+    "invalid_bytes": Kind("lines with bytes that are not UTF-8 (of Latin-1? `iconv -f latin1 -t utf8`)", always=True),
     "blank": Kind("blank lines", always=True),
     "one_sided": Kind("lines with one side only", always=True),
     "too_long": Kind(f"texts of over {LONGEST_TEXT:,} characters", always=True),

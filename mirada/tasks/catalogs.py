@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from mirada.data.catalog_filling import Catalog
+from mirada.data.po import Catalog
 from mirada.data.verbatim import found
 from mirada.tasks.translation import Translation
 

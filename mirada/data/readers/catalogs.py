@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePath
 from typing import BinaryIO
 
-from mirada.data.catalog_filling import (
+from mirada.data.po import (
     HEAD,
     LARGEST,
     Entry,

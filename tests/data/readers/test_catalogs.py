@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mirada.data import catalog_filling
+from mirada.data import po
 from mirada.data.readers import Pair, Wanted, catalogs, open_pairs
 from mirada.data.readers.catalogs import Mo, Po, choose
 from mirada.errors import DataError, UsageError
@@ -389,7 +389,7 @@ def test_a_mo_file_cut_anywhere_is_refused(tmp_path: Path, name: str) -> None:
         assert ("damaged or cut short" if end >= 4 else "does not begin as a compiled catalog") in message
 
 
-@pytest.mark.parametrize("number", [0, 1, 0x7FFFFFFF, 0xFFFFFFFF, catalog_filling.LARGEST])
+@pytest.mark.parametrize("number", [0, 1, 0x7FFFFFFF, 0xFFFFFFFF, po.LARGEST])
 @pytest.mark.parametrize(("name", "order"), [("little.mo", "<"), ("big.mo", ">")])
 def test_no_number_in_a_mo_file_is_trusted(tmp_path: Path, name: str, order: str, number: int) -> None:
     content = (FILES / name).read_bytes()
@@ -456,7 +456,7 @@ def test_a_mo_file_without_header_or_entries(tmp_path: Path) -> None:
 
 @packed
 def test_catalogs_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack: Callable[[bytes], bytes]) -> None:
-    monkeypatch.setattr(catalog_filling, "LARGEST", 2**20)
+    monkeypatch.setattr(po, "LARGEST", 2**20)
     assert read(tmp_path, pack(b"#" * 2**20)) == []
     assert "more than 1 MiB" in po_fault(tmp_path, pack(b"#" * (2**20 + 1)))
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mirada.data import catalog_filling
-from mirada.data.catalog_filling import Catalog, Gap
+from mirada.data import po
+from mirada.data.po import Catalog, Gap
 from mirada.errors import DataError
 
 SAMPLE = (Path(__file__).parent / "readers" / "files" / "sample.po").read_bytes()
@@ -301,7 +301,7 @@ def test_files_that_cannot_be_filled(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert "a NUL byte" in fault(tmp_path, "msgid".encode("utf-16"))
     with pytest.raises(DataError, match="no such file"):
         Catalog(tmp_path / "none.po")
-    monkeypatch.setattr(catalog_filling, "LARGEST", 10)
+    monkeypatch.setattr(po, "LARGEST", 10)
     assert "too large" in fault(tmp_path, "#" * 11)
 
 

@@ -1,0 +1,29 @@
+"""The command line: a verb a function, each one library call. Errors become one line and an exit code.
+
+0 done   1 the task failed   2 wrong use   130 interrupted, and saved
+"""
+
+from __future__ import annotations
+
+import sys
+
+from mirada.cli import learn, run, tell
+from mirada.cli.app import app, say
+from mirada.errors import MiradaError
+
+__all__ = ["learn", "main", "run", "tell"]
+
+
+def main() -> None:
+    """Run the command line; a person's mistake is one line, never a stack trace."""
+    try:
+        app()
+    except MiradaError as error:
+        say(f"mirada: {error}")
+        sys.exit(error.exit_code)
+    except BrokenPipeError:  # `mirada translate … | head`
+        sys.stderr.close()
+        sys.exit(1)
+    except KeyboardInterrupt:
+        say("mirada: interrupted")
+        sys.exit(130)

@@ -1,0 +1,3 @@
+from mirada.cli import main
+
+main()

@@ -1,0 +1,172 @@
+"""Verbs that learn: check, train, and the built-in corpus and demonstration."""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mirada.cli.app import Columns, Device, From, Json, Set, Threads, To, app, created, listed, say
+from mirada.errors import UsageError
+
+
+@app.command()
+def train(
+    pairs: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Files of sentence pairs (TSV, CSV, JSONL, TMX, PO, MO), or folders.", show_default=False),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Where the bundle goes.", show_default=False)] = None,
+    dev: Annotated[
+        list[Path] | None,
+        typer.Option(help="Dev pairs as TSV; twice: source file, target file.", show_default="a part is held out"),
+    ] = None,
+    source: Annotated[Path | None, typer.Option(help="A file of source sentences …", show_default=False)] = None,
+    target: Annotated[
+        list[Path] | None, typer.Option(help="… and its translations, line by line.", show_default=False)
+    ] = None,
+    from_: From = None,
+    to: To = None,
+    columns: Columns = None,
+    base: Annotated[
+        Path | None, typer.Option(help="Go on from this bundle: fine-tune it on new data.", show_default=False)
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="The architecture.", show_default="transformer")] = None,
+    preset: Annotated[str | None, typer.Option(help="Sizes: tiny, small, base, big.", show_default="small")] = None,
+    minutes: Annotated[
+        float | None, typer.Option(help="Train this long.", show_default="until it stops improving")
+    ] = None,
+    epochs: Annotated[int | None, typer.Option(help="Passes over the data.", show_default=False)] = None,
+    steps: Annotated[int | None, typer.Option(help="Steps of the optimiser.", show_default=False)] = None,
+    config: Annotated[Path | None, typer.Option(help="A YAML file of settings.", show_default=False)] = None,
+    set_: Set = None,
+    seed: Annotated[int | None, typer.Option(help="Of everything random.", show_default="1")] = None,
+    threads: Threads = None,
+    device: Device = None,
+    resume: Annotated[
+        Path | None, typer.Option(help="Go on with the training in this bundle.", show_default=False)
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the bundle at --out.")] = False,
+) -> None:
+    """Train a translator from sentence pairs, or go on with an interrupted training."""
+    from mirada import api
+    from mirada import config as configuration
+    from mirada.console import Console
+
+    settings = configuration.merge(*map(configuration.override, set_ or []))
+    with Console() as console:
+        trained = api.train(
+            pairs or [],
+            out=out,
+            dev=dev or [],
+            source=source,
+            target=target or [],
+            source_language=from_,
+            target_language=to,
+            columns=listed(columns),
+            base=base,
+            model=model,
+            preset=preset,
+            minutes=minutes,
+            epochs=epochs,
+            steps=steps,
+            config=config,
+            settings=settings,
+            seed=seed,
+            threads=threads,
+            device=device,
+            resume=resume,
+            overwrite=overwrite,
+            listen=console,
+        )
+    say(f'the bundle is in {trained.path}; try: mirada translate {trained.path} "…"')
+
+
+@app.command()
+def check(
+    pairs: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Files of sentence pairs (TSV, CSV, JSONL, TMX, PO, MO), or folders.", show_default=False),
+    ] = None,
+    source: Annotated[Path | None, typer.Option(help="A file of source sentences …", show_default=False)] = None,
+    target: Annotated[
+        list[Path] | None, typer.Option(help="… and its translations, line by line.", show_default=False)
+    ] = None,
+    dev: Annotated[
+        list[Path] | None, typer.Option(help="Dev pairs, to see what training has of them.", show_default=False)
+    ] = None,
+    test: Annotated[list[Path] | None, typer.Option(help="Test pairs, likewise.", show_default=False)] = None,
+    from_: From = None,
+    to: To = None,
+    columns: Columns = None,
+    set_: Set = None,
+    list_: Annotated[
+        Path | None, typer.Option("--list", help="Write each pair that is left out: file, line, reason.")
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """Say what is wrong with the data, and what training would do about it."""
+    from mirada import api
+    from mirada import config as configuration
+    from mirada.console import Console
+
+    if list_ is not None and list_.exists():
+        raise UsageError(f"--list {list_}: exists already; choose another name")
+    with ExitStack() as stack:
+        excluded = stack.enter_context(created(list_, "--list")) if list_ else None
+        console = stack.enter_context(Console())
+        diagnosis = api.check(
+            pairs or [],
+            source=source,
+            target=target or [],
+            dev=dev or [],
+            test=test or [],
+            source_language=from_,
+            target_language=to,
+            columns=listed(columns),
+            settings=configuration.merge(*map(configuration.override, set_ or [])),
+            excluded=excluded,
+            notify=console.preparing,
+        )
+    print(json.dumps(diagnosis.as_dict(), indent=2, ensure_ascii=False) if json_ else diagnosis.as_text())
+
+
+@app.command()
+def corpus(
+    languages: Annotated[str, typer.Argument(help="es-en, pt-es, …: from Spanish, English, Portuguese to another.")],
+    out: Annotated[Path, typer.Option(help="A TSV file: source, tab, every right translation.", show_default=False)],
+    pairs: Annotated[int, typer.Option(help="How many.")] = 10_000,
+    seed: Annotated[int, typer.Option(help="Another seed gives other sentences.")] = 0,
+    part: Annotated[str, typer.Option(help="training or test; they share no sentence.")] = "training",
+    alignments: Annotated[
+        Path | None, typer.Option(help="Word alignments, a line a pair: 0-0 1-2 …", show_default=False)
+    ] = None,
+) -> None:
+    """Write the built-in language as files: sentence pairs, and which word translates which."""
+    from mirada.data import builtin
+
+    for path, option in ((out, "--out"), (alignments, "--alignments")):
+        if path is not None and path.exists():
+            raise UsageError(f"{option} {path}: exists already; choose another name")
+    with ExitStack() as stack:
+        aligned = stack.enter_context(created(alignments, "--alignments")) if alignments else None
+        examples = builtin.choose(languages, part, pairs, seed)
+        written = builtin.write(examples, stack.enter_context(created(out, "--out")), aligned)
+    say(f"wrote {written:,} pairs to {out}" + (f" and their alignments to {alignments}" if alignments else ""))
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Where everything goes.")] = Path("demo"),
+    minutes: Annotated[float, typer.Option(help="Train this long.")] = 4.0,
+    threads: Threads = None,
+) -> None:
+    """Train Spanish → English on the built-in corpus, translate, score, draw: the main job in five minutes."""
+    from mirada import demo as script
+    from mirada.console import Console
+
+    with Console() as console:
+        script.run(out, minutes, threads, console)
