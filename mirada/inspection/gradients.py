@@ -1,0 +1,91 @@
+"""How far back a recurrent network learns: the gradient ‖∂L/∂h_t‖ by distance, beside W's largest singular value.
+
+    ∂L/∂h_t = (∂h_{t+1}/∂h_t)ᵀ ∂L/∂h_{t+1}        for Elman  ∂h_{t+1}/∂h_t = diag(g′) W
+
+Each step back multiplies by Wᵀ and by g′ ≤ 1: where W stretches nothing by more than its largest singular value σ < 1,
+the gradient fades at least as fast as σⁿ; above 1 it may explode (Pascanu et al. 2013, §2). A gate that stays open
+carries it instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from mirada.errors import UsageError
+from mirada.recurrent import Cell, Memory, largest_singular_value
+
+
+@dataclass(frozen=True)
+class Fading:
+    """The gradients of one network on one sequence."""
+
+    name: str
+    norms: npt.NDArray[np.float64]  # [T]: ‖∂L/∂h‖ at distance 0, 1, 2, … from the last step
+    singular: dict[str, float]  # W's largest singular value, for each gate
+    carried: npt.NDArray[np.float64] | None = None  # [T]: ‖∂L/∂C‖ likewise, what an LSTM's cell state carries
+
+    @property
+    def per_step(self) -> float:
+        """The factor by which the gradient changes with each step back, on average (geometric mean)."""
+        known = self.norms[self.norms > 0]
+        return float((known[-1] / known[0]) ** (1 / (len(known) - 1))) if len(known) > 1 else 0.0
+
+
+def half_square(h: Tensor) -> Tensor:
+    """½‖h‖², whose gradient is h itself."""
+    return h.pow(2).sum() / 2
+
+
+def fading(name: str, cell: Cell, x: Tensor, loss: Callable[[Tensor], Tensor] = half_square) -> Fading:
+    """Step a cell through x [T, X] and follow the gradient of loss(h_T) back through every state (BPTT)."""
+    if x.dim() != 2 or len(x) < 2:
+        raise UsageError(f"a gradient through time needs at least two steps of vectors, not shape {tuple(x.shape)}")
+    zeros = x.new_zeros(1, cell.width)
+    memory = Memory(zeros, zeros)
+    steps: list[Memory] = []
+    with torch.enable_grad():
+        for x_t in x.detach():
+            _, memory = cell.step(x_t[None], memory)
+            steps.append(memory)
+        value = loss(memory.h)
+        cells = [step.c for step in steps if step.c is not None]
+        h, c = (_norms(value, states) for states in ([step.h for step in steps], cells))
+    return Fading(name, h, largest_singular_value(cell), c if cells else None)
+
+
+def _norms(value: Tensor, states: list[Tensor]) -> npt.NDArray[np.float64]:
+    """The norm of the gradient with respect to each state, the last one first."""
+    if not states:
+        return np.zeros(0)
+    found = torch.autograd.grad(value, states, allow_unused=True, retain_graph=True)
+    return np.array([0.0 if gradient is None else float(gradient.norm()) for gradient in reversed(found)])
+
+
+def draw_gradients(networks: Sequence[Fading], path: str | Path) -> None:
+    """Gradient by distance, a line a network, on a logarithmic axis; each starts at 1."""
+    if not networks:
+        raise UsageError("there is no gradient to draw")
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 4.5), layout="constrained")
+    axes = figure.subplots()
+    for network in networks:
+        values = ", ".join(f"{gate} {value:.2f}" for gate, value in network.singular.items())
+        relative = network.norms / max(network.norms[0], 1e-300)
+        label = f"{network.name}: ×{network.per_step:.2f} a step; largest σ(W) {values}"
+        (line,) = axes.semilogy(relative, marker=".", label=label)
+        if network.carried is not None:
+            carried = network.carried / max(network.carried[0], 1e-300)
+            axes.semilogy(carried, linestyle="--", color=line.get_color(), label=f"{network.name}: the cell state's")
+    axes.set_xlabel("steps back from the last one")
+    axes.set_ylabel("‖∂L/∂h‖ relative to the last step")
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize=8)
+    figure.savefig(path, dpi=120)
