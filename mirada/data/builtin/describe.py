@@ -26,20 +26,25 @@ _BESIDE = {  # the adjectives that can stand beside each noun
 _OWNED_NAMES = """object clothes text instrument furniture room device notion friend neighbor boss teacher doctor lawyer
     classmate student secretary cat dog horse rabbit house office school car bicycle motorcycle boat truck"""
 _OWNED = frozenset(_OWNED_NAMES.split())
-# Kin that one has only one of, or whose plural means something else ("padres" are parents).
-_SINGLE = frozenset({"father", "mother", "husband", "wife", "grandfather", "grandmother"})
+# What there is only one of, or whose plural means something else ("padres" are parents).
+_SINGLE_NAMES = """father mother husband wife grandfather grandmother truth lawn sea landscape breakfast lunch dinner
+    engine"""
+_SINGLE = frozenset(_SINGLE_NAMES.split())
+
+_FIELDS = frozenset({"subject", "science"})  # of study
+_ONE = frozenset({"place", "room", "infant", "device"})  # kinds that one speaks of one by one
 
 # Determiners by the role a thing has, as often as they stand here.
 _SINGULAR = {
     "subject": ("the",) * 8 + ("this", "that", "a", "my", "my", "my", "of", "of"),
-    "object": ("the",) * 4 + ("a",) * 4 + ("this", "that", "my", "my", "my", "my", "of", "of"),
-    "place": ("the",) * 9 + ("this", "that", "a", "my"),
+    "object": ("the",) * 4 + ("a",) * 3 + ("this", "that") + ("my",) * 6 + ("of", "of"),
+    "place": ("the",) * 11 + ("this", "that", "a", "my"),
 }
 _PLURAL = {
     "subject": ("the",) * 8 + ("these", "these", "my", "my", "my", "of", "of", "count", "all", "some", "many"),
     "object": ("the",) * 4
     + ("",) * 5
-    + ("this", "my", "my", "my", "of", "of", "count", "count", "many", "some", "several", "all"),
+    + ("this", "my", "my", "my", "my", "my", "of", "of", "count", "count", "many", "some", "several", "all"),
 }
 _MASS = ("the", "the", "", "", "", "", "this", "my")
 
@@ -60,6 +65,20 @@ class Describer:
         self.plural_you = self.chance(0.15)
         self.formal = self.chance(0.1)
         self.persons: tuple[int, ...] = (1, 2, 2, 3)  # that a new pronoun as a subject may have
+        self.linked: set[str] = set()  # the conjunctions that were used
+        self.people: set[Noun] = set()  # that were spoken of: the next Ana would be another one
+
+    def checkpoint(self) -> Callable[[], None]:
+        """What to call if what is said from here on is not used after all."""
+        groups = [(group, len(group)) for group in self.open]
+        talkers, people = dict(self.talkers), set(self.people)
+
+        def undo() -> None:
+            self.open, self.talkers, self.people = [group for group, _ in groups], talkers, people
+            for group, length in groups:
+                del group[length:]
+
+        return undo
 
     # Choosing
 
@@ -73,6 +92,15 @@ class Describer:
         """One of some words, the first ones more often than the last: a language has common and rare words."""
         chance = self.random()
         return words[int(chance * chance * len(words))]
+
+    def other(self, nouns: Sequence[Noun]) -> Noun:
+        """One of some nouns, if possible none for people who were spoken of."""
+        noun = self.word(nouns)
+        for _ in range(5):
+            if noun not in self.people:
+                break
+            noun = self.word(nouns)
+        return noun
 
     def node(self) -> int:
         self.id += STEP
@@ -131,6 +159,8 @@ class Describer:
     def noun(self, noun: Noun, role: str = "object", subject: Thing | None = None, rich: bool = True) -> Thing:
         """A noun with a determiner that suits it and its role; `subject` is who may own it."""
         thing = Thing(self.node(), noun)
+        if noun.human:
+            self.people.add(noun)
         if noun.proper:
             return thing
         if noun.open:
@@ -139,16 +169,14 @@ class Describer:
         if noun.kind == "kin":
             thing.plural = noun.name not in _SINGLE and self.chance(0.15)
             self._own(thing, "of" if self.chance(0.15) else "my", subject)
-        elif noun.kind in ("subject", "science"):
-            thing.det = ""
-            return thing
-        elif noun.kind == "sport":
+        elif noun.kind == "sport" or (noun.kind in _FIELDS and role == "subject"):
             thing.det = "any"
-            return thing
-        else:
+        elif noun.kind in _FIELDS:
+            thing.det = ""
+        elif noun.name != "truth":
             self._determine(thing, noun, role, subject)
-        if rich and thing.det != "every":
-            self._enrich(thing, noun)
+            if rich:
+                self._enrich(thing, noun)
         return thing
 
     def _determine(self, thing: Thing, noun: Noun, role: str, subject: Thing | None) -> None:
@@ -156,7 +184,7 @@ class Describer:
             det = self.pick(_MASS)
             if role != "object" and det == "":
                 det = "the"
-        elif role in _PLURAL and noun.kind not in ("place", "room", "infant") and self.chance(0.28):
+        elif role in _PLURAL and noun.kind not in _ONE and noun.name not in _SINGLE and self.chance(0.28):
             thing.plural = True
             det = self.pick(_PLURAL[role])
             if det == "these":
@@ -181,15 +209,17 @@ class Describer:
         thing.det = det
         if det == "of":
             if self.chance(0.6):
-                thing.owner = self.noun(self.word(NOUNS["name"]), rich=False)
+                thing.owner = self.noun(self.other(NOUNS["name"]), rich=False)
             else:
-                thing.owner = self.noun(self.word(NOUNS["person"]), rich=False)
+                thing.owner = self.noun(self.other(NOUNS["person"]), rich=False)
                 thing.owner.plural, thing.owner.det, thing.owner.count, thing.owner.owner = False, "the", None, None
         elif subject and self._owns(subject) and self.chance(0.75):
             thing.owner = subject
             self.tell(subject)
         else:
             thing.owner = self.pronoun((1, 2))
+            if subject and subject.person == thing.owner.person:  # not "we read my book"
+                thing.owner.plural, thing.owner.formal = subject.plural, subject.formal
             if thing.noun and thing.noun.name in ("husband", "wife"):  # not "our husband"
                 thing.owner.plural = False
 
@@ -215,7 +245,8 @@ class Describer:
         """An adjective to be said with "be", perhaps with a degree."""
         trait = Trait(self.node(), adjective)
         if adjective.name not in _PLAIN and self.chance(0.4):
-            trait.degree = self.word(_DEGREES[:2] if negative else _DEGREES)
+            welcome = adjective.flags & {"+", "happy"}  # nothing is too good, or a little good
+            trait.degree = self.word(_DEGREES[:1] if negative else _DEGREES[:2] if welcome else _DEGREES)
         return trait
 
     @staticmethod

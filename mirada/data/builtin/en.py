@@ -1,7 +1,7 @@
 """English: how a meaning is said."""
 
 from mirada.data.builtin import inflect_en
-from mirada.data.builtin.lexicon import VERBS
+from mirada.data.builtin.lexicon import VERBS, Wording
 from mirada.data.builtin.meaning import (
     ASK,
     AUX,
@@ -34,7 +34,7 @@ _DETERMINERS = {
 }  # fmt: skip
 _PLURAL = {"this": "these", "that": "those"}
 _ASKED = {"whom": ("who", "whom")}
-_SHORT = {"am": "'m", "are": "'re", "is": "'s", "will": "'ll"}
+_SHORT = {"am": "'m", "are": "'re", "is": "'s", "will": "'ll", "would": "'d", "has": "'s", "have": "'ve"}
 _NOT = {"can": "can't", "will": "won't"}
 _WAYS = {"future": ("will", "going"), "planned": ("progressive", "going", "will")}
 _BE_TENSE = {"progressive": "present", "past progressive": "past", "going": "present"}
@@ -45,6 +45,16 @@ def _pronoun(thing: Thing, case: int) -> str:
         person = thing.human and not (thing.noun and thing.noun.kind == "infant")
         return _THIRD[thing.gender("es") if person else ""][case]
     return _PRONOUNS[thing.person, thing.several][case]
+
+
+def _after(wording: Wording, clause: Clause) -> str:
+    """What follows a verb; "one's" is the subject's."""
+    if "one's" not in wording.after or clause.subject is None:
+        return wording.after
+    subject = clause.subject
+    anyone = subject.det == "who" or (subject.noun is not None and subject.noun.kind == "anyone")
+    after = wording.after.replace("one's", "their" if anyone else _pronoun(subject, 2))
+    return after.replace("coat", "coats") if subject.several else after
 
 
 def _agreement(thing: Thing) -> int:
@@ -153,9 +163,17 @@ class English:
             self._adjunct(out, trait.than)
 
     def _adjunct(self, out: list[Item], adjunct: Adjunct) -> None:
-        put_phrase(out, adjunct.phrase, "en", adjunct.id)
-        if adjunct.thing:
-            self._thing(out, adjunct.thing, case=1)
+        name, thing = adjunct.phrase.name, adjunct.thing
+        if name == "ago" and thing:
+            self._thing(out, thing)
+            put(out, "ago", adjunct.id)
+            return
+        if name == "since":
+            put(out, "for", adjunct.id)
+        else:
+            put_phrase(out, adjunct.phrase, "en", adjunct.id)
+        if thing:
+            self._thing(out, thing, case=1)
 
     # Clauses
 
@@ -165,7 +183,9 @@ class English:
         if clause.time:
             time: list[Item] = []
             self._adjunct(time, clause.time)
-            if main and not clause.question:
+            if clause.timely:
+                body = [*time, *body]
+            elif main and not clause.question and clause.tense != "since":
                 body = [Choice([*body, *time], [*time, (",", ()), *body])]
             else:
                 body += time
@@ -177,7 +197,7 @@ class English:
             name, other = clause.link.phrase.name, clause.link.clause
             if name in ("but", "so"):
                 put(body, ",", clause.link.id + LINK)
-            put(body, name, clause.link.id + HEAD)
+            put(body, "," if clause.link.listed else name, clause.link.id + HEAD)
             silent = bool(other.subject and other.subject.shared)
             body += self._clause(other, silent=silent, bare=self._serves_both(clause))
         return body
@@ -215,7 +235,7 @@ class English:
             form = "gerund" if clause.tense != "future" else "infinitive"
             wording = clause.verb.wordings["en"][0]
             put(out, wording.forms[form][0], *verb_nodes(clause.id, wording.after), clause.id + AUX)
-            put(out, wording.after, clause.id + REST)
+            put(out, _after(wording, clause), clause.id + REST)
         else:
             out += self._predicate(clause, subject, inverted=question not in ("", "who"))
         self._objects(out, clause)
@@ -256,24 +276,30 @@ class English:
 
     def _predicate(self, clause: Clause, subject: list[Item], inverted: bool) -> list[Item]:
         if clause.verb.name == "exist" and clause.negative:  # there is no …, there isn't any …
-            none: list[Item] = [*self._verb_words(clause, "exists", subject, inverted), ("no", (clause.id + NEG,))]
-            any_: list[Item] = [*self._verb_words(clause, clause.tense, subject, inverted), ("any", (clause.id + NEG,))]
+            be = clause.verb.wordings["en"][0]
+            none: list[Item] = [*self._verb_words(clause, "exists", be, subject, inverted), ("no", (clause.id + NEG,))]
+            any_: list[Item] = [
+                *self._verb_words(clause, clause.tense, be, subject, inverted),
+                ("any", (clause.id + NEG,)),
+            ]
             return [Choice(none, any_)]
         ways = _WAYS.get(clause.tense, (clause.tense,))
         if clause.tense == "planned" and self._serves_both(clause):  # not "is going to sing and dancing"
             ways = ways[:1]
-        options = [self._verb_words(clause, way, subject, inverted) for way in ways]
+        wordings = (clause.control or clause).verb.wordings["en"]
+        options = [self._verb_words(clause, way, wording, subject, inverted) for way in ways for wording in wordings]
         return options[0] if len(options) == 1 else [Choice(*options, clear=1)]
 
-    def _verb_words(self, clause: Clause, way: str, subject: list[Item], inverted: bool) -> list[Item]:
+    def _verb_words(
+        self, clause: Clause, way: str, wording: Wording, subject: list[Item], inverted: bool
+    ) -> list[Item]:
         """Subject, auxiliary, "not", adverb and verb, in the order that statements or questions have them."""
         negative = clause.negative
         if way == "exists":
             way, negative = clause.tense, False
         top = clause.control or clause
         verb = top.verb
-        wording = verb.wordings["en"][0]
-        forms, after = wording.forms, wording.after
+        forms, after = wording.forms, _after(wording, clause)
         head, aux = verb_nodes(top.id, after or verb.particle), clause.id + AUX
         person = self._person(clause)
         auxiliary, main = "", ""
@@ -283,8 +309,13 @@ class English:
             auxiliary, main = _BE[_BE_TENSE[way]][person], forms["gerund" if way != "going" else "infinitive"][0]
             if way == "going":
                 put(extra, "going to", aux)
-        elif way == "will":
-            auxiliary, main = "will", forms["infinitive"][0]
+        elif way in ("will", "conditional"):
+            auxiliary, main = "will" if way == "will" else "would", forms["infinitive"][0]
+        elif way == "since":
+            auxiliary = "has" if person == 2 else "have"
+            lasting = "state" in verb.flags
+            main = forms["participle" if lasting else "gerund"][0]
+            put(extra, "" if lasting else "been", aux)
         elif forms["infinitive"][0] in ("be", "can", "must"):
             auxiliary, nodes = forms[way][person], (*head, aux)
         elif negative or inverted:
@@ -301,8 +332,9 @@ class English:
         put(out, after, top.id + REST)
         if clause.control:
             below = clause.verb.wordings["en"][0]
-            put(out, below.forms["infinitive"][0], *verb_nodes(clause.id, below.after or clause.verb.particle))
-            put(out, below.after, clause.id + REST)
+            form = "gerund" if "ing" in verb.flags else "infinitive"
+            put(out, below.forms[form][0], *verb_nodes(clause.id, below.after or clause.verb.particle))
+            put(out, _after(below, clause), clause.id + REST)
         return out
 
     def _person(self, clause: Clause) -> int:
@@ -330,7 +362,9 @@ class English:
         full: list[Item] = [(auxiliary, nodes)]
         if inverted:
             return [short, *subject] if negative and auxiliary != "am" else [*full, *subject]
-        if negative:
+        if negative and auxiliary == "can":
+            full = [("cannot", (*nodes, neg))]
+        elif negative:
             full.append(("not", (neg,)))
         told = clause.subject
         first = subject[0] if len(subject) == 1 and (told is None or told.pronoun) else None

@@ -1,7 +1,8 @@
 """Spanish: how a meaning is said."""
 
 from mirada.data.builtin import inflect_es
-from mirada.data.builtin.meaning import ASK, AUX, DET, HEAD, NEG, REST, TO, Clause, Thing, verb_nodes
+from mirada.data.builtin.lexicon import Wording
+from mirada.data.builtin.meaning import ASK, AUX, DET, HEAD, LINK, NEG, REST, TO, Adjunct, Clause, Thing, verb_nodes
 from mirada.data.builtin.romance import Romance
 from mirada.data.builtin.speech import Choice, Item, Word, put, put_any
 
@@ -29,11 +30,14 @@ _PRONOUNS = {
 _MET = {
     ("a", "el"): "al", ("de", "el"): "del", ("con", "mí"): "conmigo", ("con", "ti"): "contigo",
 }  # fmt: skip
-_WAYS = {"future": ("future", "going"), "planned": ("going", "future")}
+_WAYS = {"future": ("future", "going"), "planned": ("going", "future"), "since": ("present", "progressive")}
 _DATIVE = ("me", "te", "le", "nos", "les")
 _ACCUSATIVE = ("lo", "la", "los", "las")
 # Verbs whose indefinite object is nobody in particular: no personal "a".
 _VAGUE = ("look for", "need", "want", "have")
+_TIGHT = ("feel like", "prefer to", "hope to", "decide to", "promise to")  # no pronoun goes before them
+# Verbs for which an animal is a thing.
+_COLD = ("draw", "photograph", "buy", "sell", "have", "want", "show", "prefer")
 
 
 class Spanish(Romance):
@@ -85,20 +89,32 @@ class Spanish(Romance):
         if clause.verb.wordings["es"][0].after:
             super().object(out, clause, thing)
             return
-        proper = thing.noun is not None and thing.noun.proper
-        vague = clause.verb.name in _VAGUE and not proper and (thing.det in ("a", "") or clause.verb.name == "have")
-        personal = thing.human and not vague and not clause.verb.name.startswith("be")
         for number, part in enumerate(thing.joined or (thing,)):
             if number:
-                put(out, "y", thing.id + HEAD)
-            if personal:
+                put(out, ",", thing.id + LINK) if number < len(thing.joined) - 1 else put(out, "y", thing.id + HEAD)
+            said: list[Item] = []
+            self.thing(said, part)
+            if self._personal(clause, part):
                 put(out, "a")
-            self.thing(out, part)
+                out += said
+            elif self._dear(clause, part):
+                out.append(Choice([("a", ()), *said], said))
+            else:
+                out += said
 
-    def object_clitic(self, clause: Clause) -> str:
-        thing = clause.object
-        if thing is None or not thing.pronoun or thing.det == "both":
-            return ""
+    def _personal(self, clause: Clause, thing: Thing) -> bool:
+        """Whether an object takes the "a" of people."""
+        proper = thing.noun is not None and thing.noun.proper
+        name = clause.verb.name
+        vague = name in _VAGUE and not proper and (thing.det in ("a", "") or name == "have")
+        return thing.human and not vague and not name.startswith("be")
+
+    def _dear(self, clause: Clause, thing: Thing) -> bool:
+        """Whether an object is an animal that may take the "a" of people."""
+        known = thing.noun is not None and thing.noun.kind == "animal" and thing.det not in ("a", "", "any")
+        return known and clause.verb.name not in _COLD
+
+    def unstressed(self, thing: Thing) -> str:
         person = self.agreement(thing)
         return _ACCUSATIVE[self.slot(thing)] if person in (2, 4) else _DATIVE[person]
 
@@ -111,6 +127,13 @@ class Spanish(Romance):
             return  # the pronoun beside the verb says it
         put(out, "a", thing.id + TO)
         self.thing(out, thing)
+
+    def verb_words(
+        self, clause: Clause, way: str, first: Wording, second: Wording | None, said: tuple[int, ...]
+    ) -> list[list[Item]]:
+        options = super().verb_words(clause, way, first, second, said)
+        tight = clause.control is not None and clause.control.verb.name in _TIGHT
+        return options[:1] if tight else options
 
     def place(self, words: list[Word], host: int, clitic: Word) -> list[list[Item]]:
         before: list[Item] = [clitic, *words]
@@ -126,10 +149,17 @@ class Spanish(Romance):
     def timed(self, body: list[Item], time: list[Item]) -> Choice:
         return Choice([*time, *body], [*body, *time], [*time, (",", ()), *body])
 
+    def since(self, body: list[Item], time: Adjunct) -> Choice:
+        span: list[Item] = []
+        assert time.thing
+        self.thing(span, time.thing)
+        node = (time.id,)
+        return Choice([("hace", node), *span, ("que", node), *body], [*body, ("desde", node), ("hace", node), *span])
+
     def core(self, clause: Clause) -> list[Item]:
         top = clause.control.verb if clause.control else clause.verb
         if "dative" in top.flags:
-            return self._liking(clause)
+            return self._dative(clause)
         asked, rest, subject = self.asked(clause), self.rest(clause), clause.subject
         if clause.question == "whom":
             asked.insert(0, ("a", (clause.id + ASK,)))
@@ -139,33 +169,39 @@ class Spanish(Romance):
         self.thing(spoken, subject)
         verb = self.predicate(clause)
         stated = [*asked, *spoken, *verb, *rest]
-        inverted = [*asked, *verb, *spoken, *rest]
-        short = clause.object is None and all(adjunct.thing is None for adjunct in clause.adjuncts)
-        if short or (clause.object and clause.object.det == "job"):  # "¿Está cansada Ana?", "¿Trabaja mucho Ana?"
-            inverted = [*asked, *verb, *rest, *spoken]
+        inverted = [*asked, *verb, *rest, *spoken] if self._subject_last(clause) else [*asked, *verb, *spoken, *rest]
+        heavy = clause.control or "progressive" in clause.tense or clause.tense == "planned" or clause.recipient
+        long = (heavy and (rest or clause.verb.wordings["es"][0].after)) or subject.relative or clause.tense == "since"
+        if (long and clause.question == "yes") or (rest and clause.question == "why"):  # "¿Ana está leyendo el libro?"
+            inverted = stated
         if subject.pronoun and subject.det != "both" and (subject.known or self.agreement(subject) not in (2, 4)):
             dropped = [*asked, *self.predicate(clause, (subject.id,)), *rest]
-            if subject.shared or not subject.human:  # there is no pronoun for a thing
+            if subject.known or not subject.human:  # "ella" would be someone else, and a thing has no pronoun
                 return dropped
             full = inverted if clause.question else stated
-            known = subject.known or self.distinct(clause)
-            return [Choice(dropped, full) if known else Choice(full, dropped, clear=1)]
+            clear = self.distinct(clause) and not subject.contrasted
+            return [Choice(dropped, full) if clear else Choice(full, dropped, clear=1)]
         if not clause.question:
-            return [Choice(stated, inverted)] if clause.gap == "object" and not rest else stated
-        if clause.question not in ("yes", "why"):
+            return [Choice(inverted, stated)] if clause.gap == "object" and not rest else stated
+        if inverted is stated or clause.question not in ("yes", "why"):
             return inverted
         return [Choice(stated, inverted)] if rest and self._asked_in_order(clause) else [Choice(inverted, stated)]
 
+    def _subject_last(self, clause: Clause) -> bool:
+        """Whether a question has its subject last: "¿Está cansada Ana?", "¿Trabaja mucho Ana?", "¿Bebe vino Ana?"."""
+        thing = clause.object
+        if any(adjunct.thing for adjunct in clause.adjuncts) or clause.recipient:
+            return False
+        if thing is None or thing.det in ("job", "", "any"):
+            return True
+        return thing.pronoun and not clause.verb.wordings["es"][0].after
+
     def _asked_in_order(self, clause: Clause) -> bool:
-        """Whether a question sounds better with its subject first: "¿Ana quiere leer el libro?"."""
-        if clause.question == "why" or clause.control or (clause.trait and clause.trait.than):
+        """Whether a question sounds better with its subject first: "¿Ana es más alta que Pedro?"."""
+        if clause.question == "why" or (clause.trait and clause.trait.than):
             return True
         thing = clause.object
-        return (
-            thing is not None
-            and not thing.human
-            and (thing.det in ("", "any") or bool(thing.noun and thing.noun.proper))
-        )
+        return thing is not None and bool(thing.noun and thing.noun.proper and not thing.human)
 
     def _to_whom(self, out: list[Item], thing: Thing) -> None:
         """ "A Ana", "a Ana y a Pedro"."""
@@ -175,8 +211,8 @@ class Spanish(Romance):
             put(out, "a")
             self.thing(out, part)
 
-    def _liking(self, clause: Clause) -> list[Item]:
-        """Spanish likes the other way round: "A Ana le gusta el café", "Me gusta leer"."""
+    def _dative(self, clause: Clause) -> list[Item]:
+        """Spanish feels the other way round: "A Ana le gusta el café", "Me gusta leer", "Te duele la cabeza"."""
         subject = clause.subject
         assert subject
         out = self.asked(clause)
@@ -196,6 +232,9 @@ class Spanish(Romance):
         if clause.control:
             out += self._infinitive(clause, person)
             return out + self.rest(clause)
+        put(out, wording.after, top.id + REST)
+        if clause.trait and clause.object:
+            self.trait(out, clause.trait, self.slot(clause.object))
         if clause.object and clause.question != "which":
             self.thing(out, clause.object)
         for adjunct in clause.adjuncts:

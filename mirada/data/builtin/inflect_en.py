@@ -11,10 +11,11 @@ _IRREGULAR = """sleep slept, run ran, sing sang, swim swam, read read, write wro
     lend lent, show showed, come came, make made, do did, get got, dream dreamed, fall fell, fly flew, win won,
     spend spent, meet met, pay paid, wake woke, feel felt, grow grew, throw threw, choose chose, lie lied, put put,
     catch caught, sit sat, stand stood, hear heard, take took, begin began, die died, set set, fight fought, hang hung,
-    dig dug, ride rode"""
+    dig dug, ride rode, become became"""
 _PAST = dict(pair.split() for pair in _IRREGULAR.split(","))
+_PARTICIPLES = {"know": "known", "see": "seen", "take": "taken", "become": "become", "wear": "worn"}
 _DOUBLED = frozenset(
-    ("run", "swim", "cut", "forget", "prefer", "stop", "get", "put", "sit", "win", "begin", "hug", "set", "dig")
+    ("run", "swim", "cut", "forget", "prefer", "stop", "get", "put", "sit", "win", "begin", "hug", "set", "dig", "plan")
 )
 _SILENT_H_AND_CO = ("hour", "honest", "heir")
 _CONSONANT_SOUND = ("uni", "use", "usu", "one", "eu")
@@ -93,4 +94,5 @@ def conjugate(verb: str) -> Conjugation:
         "gerund": (_gerund(verb),),
         "present": (verb, verb, third, verb, verb),
         "past": (_past(verb),) * 5,
+        "participle": (_PARTICIPLES.get(verb, _past(verb)),),
     }

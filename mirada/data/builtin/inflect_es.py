@@ -38,6 +38,7 @@ _STEMS: dict[str, tuple[str, str]] = {
     "venir": ("vien", "vin"),
     "decir": ("dic", "dic"), "seguir": ("sigu", "sigu"), "vestir": ("vist", "vist"),
     "despedir": ("despid", "despid"), "acostar": ("acuest", ""), "sentar": ("sient", ""), "almorzar": ("almuerz", ""),
+    "doler": ("duel", ""),
 }  # fmt: skip
 
 # Strong preterites: the stem, then -e -iste -o -imos -ieron (-eron after j).
@@ -136,6 +137,7 @@ def conjugate(verb: str) -> Conjugation:
         "past": _past(verb, stem, ends["past"]),
         "imperfect": tuple(stem + end for end in ends["imperfect"]),
         "future": tuple(future + end for end in ("é", "ás", "á", "emos", "án")),
+        "conditional": tuple(future + end for end in ("ía", "ías", "ía", "íamos", "ían")),
     }
     forms |= {tense: tuple(text.split()) for tense, text in _WHOLE.get(verb, {}).items()}
     return forms

@@ -25,7 +25,7 @@ def feminine(adjective: str) -> str:
 _FIRST = {
     "dormir": "durmo", "mentir": "minto", "preferir": "prefiro", "perseguir": "persigo", "ouvir": "ouço",
     "perder": "perco", "servir": "sirvo", "vestir": "visto", "despedir": "despeço", "descobrir": "descubro",
-    "pedir": "peço",
+    "pedir": "peço", "sentir": "sinto",
 }  # fmt: skip
 
 _WHOLE: dict[str, dict[str, str]] = {
@@ -87,6 +87,7 @@ def conjugate(verb: str) -> Conjugation:
         forms["present"][0] = _FIRST.get(verb, _respell(stem, _BEFORE_O) + "o")
     forms |= {"infinitive": [verb], "gerund": [f"{stem}{vowel}ndo"]}
     forms["future"] = [verb + end for end in ("ei", "á", "á", "emos", "ão")]
+    forms["conditional"] = [verb + end for end in ("ia", "ia", "ia", "íamos", "iam")]
     forms |= {tense: text.split() for tense, text in _WHOLE.get(verb, {}).items()}
     return {tense: tuple(persons) for tense, persons in forms.items()}
 

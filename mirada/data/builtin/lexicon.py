@@ -41,6 +41,7 @@ class Adjective:
     mark: int
     state: bool  # "estar", not "ser"
     forms: Mapping[str, tuple[str, str, str, str]]  # masculine, feminine; then their plurals
+    flags: frozenset[str]
     needs: tuple[str, ...] = ()  # the determiners it goes with, if not any: "the first"
 
 
@@ -169,7 +170,7 @@ def _select_kinds(kinds: str) -> list[str]:
 
 
 def _select(kinds: str, by_kind: ByKind) -> tuple[Noun, ...]:
-    names = {noun.name: noun for members in by_kind.values() for noun in members}
+    names = {noun.name.replace(" ", "_"): noun for members in by_kind.values() for noun in members}
     spelled = _select_kinds(kinds)
     left_out = {names[kind[1:]] for kind in spelled if kind[0] == "-"}
     chosen = [noun for kind in spelled if kind[0] != "-" for noun in by_kind.get(kind) or (names[kind],)]
@@ -191,10 +192,11 @@ def _adjective_forms(language: str, cell: str) -> tuple[str, str, str, str]:
 def _read_adjectives(marks: _Marks, table: str, state: bool, by_kind: ByKind) -> dict[Noun, tuple[Adjective, ...]]:
     """The adjectives of a table that can be said of each noun."""
     fitting: dict[Noun, list[Adjective]] = {noun: [] for members in by_kind.values() for noun in members}
-    for es, en, pt, kinds, *definite in _rows(table):
+    for es, en, pt, kinds, *rest in _rows(table):
         forms = {lang: _adjective_forms(lang, cell) for lang, cell in zip(LANGUAGES, (es, en, pt), strict=True)}
         mark = marks.mark("adjective", forms)
-        adjective = Adjective(en, mark, state, forms, _DEFINITE[definite[0]] if definite else ())
+        flags = frozenset(rest[0].split() if rest else ())
+        adjective = Adjective(en, mark, state, forms, flags, _DEFINITE.get(rest[0] if rest else "", ()))
         for noun in _select(kinds, by_kind):
             fitting[noun].append(adjective)
     return {noun: tuple(found) for noun, found in fitting.items()}
@@ -256,4 +258,7 @@ INTRANSITIVE, IDIOMS, WEATHER, TRANSITIVE, MOTION, GIVING, CLAUSAL, CONTROL = (
 )  # fmt: skip
 VERBS = {verb.name: verb for verb in _read_verbs(_marks, verbs.SPECIAL, NOUNS, named=True)}
 LIKED = _select("liked", NOUNS)
+TINY = _select("tiny", NOUNS)
+SPOTS = {flag: tuple(NAMED[name.replace("_", " ")] for name in names.split()) for flag, names in verbs.SPOTS.items()}
+FEELINGS = frozenset(verbs.FEELINGS.split())
 PHRASES = {table: _read_phrases(table, text) for table, text in phrases.TABLES.items()}

@@ -60,6 +60,7 @@ class Thing:
     joined: tuple[Thing, ...] = ()
     known: bool = False  # a subject that was just spoken of: Spanish and Portuguese need not say it
     shared: bool = False  # a known subject after "and": no language says it
+    contrasted: bool = False  # a subject after another one: every language says it
 
     def gender(self, language: str) -> str:
         if self.joined:
@@ -102,6 +103,7 @@ class Link:
     id: int
     phrase: Phrase
     clause: Clause
+    listed: bool = False  # said with a comma: "and" is still to come
 
 
 @dataclass(slots=True)
@@ -109,16 +111,17 @@ class Clause:
     id: int
     subject: Thing | None  # None for weather and for what there is
     verb: Verb
-    tense: str = "present"  # present, progressive, past, past progressive, future, planned
+    tense: str = "present"  # present, progressive, past, past progressive, future, planned, conditional, since
     negative: bool = False
     question: str = ""  # "yes" for a yes-or-no question, "which" for one about the object, or a question word
     control: Control | None = None
     object: Thing | None = None
     recipient: Thing | None = None
-    trait: Trait | None = None  # of "be": the adjective
+    trait: Trait | None = None  # of "be": the adjective; of "find": what the object is found
     frequency: Adjunct | None = None
     adjuncts: list[Adjunct] = field(default_factory=list)
     time: Adjunct | None = None
+    timely: bool = False  # the time comes first
     gap: str = ""  # of a relative clause: "subject" or "object", whichever is the thing it describes
     that: Clause | None = None  # what is said or thought
     link: Link | None = None

@@ -1,5 +1,7 @@
 """The lecture notes' sentences, as meanings: they belong to the language, but to neither part of the corpus."""
 
+from dataclasses import replace
+
 from mirada.data.builtin.lexicon import (
     INTRANSITIVE,
     NAMED,
@@ -48,8 +50,10 @@ def _see_you() -> Greeting:
 
 
 def _visiting_chile() -> Clause:
-    """Lucas irá visitar o Chile em Janeiro."""
-    month = Adjunct(4 * STEP, PHRASES["month"]["in January"])
+    """Lucas irá visitar o Chile em Janeiro: the notes write the month with a capital, as one used to."""
+    january = PHRASES["month"]["in January"]
+    spelled = {**january.texts, "pt": ("em Janeiro", *january.texts["pt"])}
+    month = Adjunct(4 * STEP, replace(january, texts=spelled))
     chile = Thing(3 * STEP, NAMED["Chile"])
     return Clause(STEP, Thing(2 * STEP, NAMED["Lucas"]), _verb("visit"), "planned", object=chile, time=month)
 

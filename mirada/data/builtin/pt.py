@@ -2,7 +2,7 @@
 
 from mirada.data.builtin import inflect_pt
 from mirada.data.builtin.lexicon import Wording
-from mirada.data.builtin.meaning import DET, HEAD, TO, Clause, Thing, Trait
+from mirada.data.builtin.meaning import DET, HEAD, TO, Adjunct, Clause, Thing, Trait
 from mirada.data.builtin.romance import Romance
 from mirada.data.builtin.speech import Choice, Item, Word, put, put_any
 
@@ -29,7 +29,9 @@ _PRONOUNS = {
     (2, False, "m"): "você", (2, False, "f"): "você", (2, True, "m"): "vocês", (2, True, "f"): "vocês",
     (3, False, "m"): "ele", (3, False, "f"): "ela", (3, True, "m"): "eles", (3, True, "f"): "elas",
 }  # fmt: skip
-_WAYS = {"future": ("going", "will", "future"), "planned": ("will", "going", "future")}
+_WAYS = {
+    "future": ("going", "will", "future"), "planned": ("will", "going", "future"), "since": ("progressive", "present"),
+}  # fmt: skip
 _ACCUSATIVE = ("o", "a", "os", "as")
 
 
@@ -46,6 +48,16 @@ def _contractions() -> dict[tuple[str, str], str]:
 
 
 _MET = _contractions()
+
+
+def _contract(out: list[Item], start: int) -> None:
+    """Let "em um" be "num", too: here, and only here, it is as right not to contract."""
+    for position in range(start, len(out) - 1):
+        one, other = out[position], out[position + 1]
+        if isinstance(one, tuple) and isinstance(other, tuple) and one[0] == "em" and other[0] in ("um", "uma"):
+            joined: Item = (f"n{other[0]}", one[1] + other[1])
+            out[position : position + 2] = [Choice([one, other], [joined])]
+            return
 
 
 class Portuguese(Romance):
@@ -121,11 +133,25 @@ class Portuguese(Romance):
         else:
             self.thing(out, thing)
 
+    def adjunct(self, out: list[Item], adjunct: Adjunct) -> None:
+        start = len(out)
+        if adjunct.phrase.name == "ago" and adjunct.thing:
+            span: list[Item] = []
+            self.thing(span, adjunct.thing)
+            out.append(Choice([("há", (adjunct.id,)), *span], [*span, ("atrás", (adjunct.id,))]))
+        else:
+            super().adjunct(out, adjunct)
+        _contract(out, start)
+
     # Objects
 
-    def object_clitic(self, clause: Clause) -> str:
-        thing = clause.object
-        if thing is None or not thing.pronoun or thing.det == "both" or thing.person == 2:
+    def object(self, out: list[Item], clause: Clause, thing: Thing) -> None:
+        start = len(out)
+        super().object(out, clause, thing)
+        _contract(out, start)
+
+    def unstressed(self, thing: Thing) -> str:
+        if thing.person == 2:
             return ""  # "você" stays where an object stands
         if thing.person == 1:
             return "nos" if thing.plural else "me"
@@ -164,6 +190,14 @@ class Portuguese(Romance):
 
     # Clauses
 
+    def since(self, body: list[Item], time: Adjunct) -> Choice:
+        span: list[Item] = []
+        assert time.thing
+        self.thing(span, time.thing)
+        node = (time.id,)
+        late: list[Item] = [*body, ("há", node), *span]
+        return Choice(late, [("faz", node), *span, ("que", node), *body], [("há", node), *span, ("que", node), *body])
+
     def core(self, clause: Clause) -> list[Item]:
         asked, rest, subject = self.asked(clause), self.rest(clause), clause.subject
         if subject is None or clause.question == "who" or clause.gap == "subject":
@@ -184,4 +218,4 @@ class Portuguese(Romance):
         weak = clause.object or clause.recipient or clause.verb.wordings["pt"][0].reflexive
         if weak and (self.object_clitic(clause) or clause.recipient or not clause.object):
             return stated  # no sentence begins with "me" or "o"
-        return [Choice(stated, dropped, clear=2 if self.distinct(clause) else 1)]
+        return [Choice(stated, dropped, clear=2 if self.distinct(clause) and not subject.contrasted else 1)]

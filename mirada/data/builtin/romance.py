@@ -176,7 +176,11 @@ class Romance:
         if clause.time:
             time: list[Item] = []
             self.adjunct(time, clause.time)
-            if main and not clause.question:
+            if clause.tense == "since":
+                body = [self.since(body, clause.time)]
+            elif clause.timely:
+                body = [*time, *body]
+            elif main and not clause.question:
                 body = [self.timed(body, time)]
             else:
                 body += time
@@ -186,13 +190,18 @@ class Romance:
         if clause.link:
             if clause.link.phrase.name in ("but", "so"):
                 put(body, ",", clause.link.id + LINK)
-            put_any(body, clause.link.phrase.texts[self.language], clause.link.id + HEAD)
+            texts = (",",) if clause.link.listed else clause.link.phrase.texts[self.language]
+            put_any(body, texts, clause.link.id + HEAD)
             body += self.clause(clause.link.clause)
         return body
 
     def timed(self, body: list[Item], time: list[Item]) -> Choice:
         """A statement with its time, at its end or its beginning."""
         return Choice([*body, *time], [*time, (",", ()), *body])
+
+    def since(self, body: list[Item], time: Adjunct) -> Choice:
+        """A statement with how long it has been so."""
+        raise NotImplementedError
 
     def core(self, clause: Clause) -> list[Item]:
         """A clause without its time and what hangs on it."""
@@ -216,8 +225,9 @@ class Romance:
         if clause.recipient:
             self.recipient(out, clause.recipient)
         if clause.trait:
-            assert clause.subject
-            self.trait(out, clause.trait, self.slot(clause.subject))
+            described = clause.object or clause.subject
+            assert described
+            self.trait(out, clause.trait, self.slot(described))
         for adjunct in clause.adjuncts:
             self.adjunct(out, adjunct)
         return out
@@ -235,6 +245,13 @@ class Romance:
 
     def object_clitic(self, clause: Clause) -> str:
         """The pronoun that the object is said with beside the verb, or ""."""
+        thing = clause.object
+        if thing is None or not thing.pronoun or thing.det == "both" or clause.verb.wordings[self.language][0].after:
+            return ""
+        return self.unstressed(thing)
+
+    def unstressed(self, thing: Thing) -> str:
+        """The pronoun for an object, or "" if that stays where an object stands."""
         raise NotImplementedError
 
     def recipient_clitic(self, clause: Clause) -> str:
@@ -252,6 +269,8 @@ class Romance:
         top = clause.control.verb if clause.control else clause.verb
         below = clause.verb.wordings[self.language] if clause.control else (None,)
         ways = self.ways.get(clause.tense, (clause.tense,))  # only the first of which tells the tenses apart
+        if clause.tense == "since" and "state" in top.flags:
+            ways = ("present",)
         options = [
             option
             for way, first, second in product(ways, top.wordings[self.language], below)
@@ -268,7 +287,7 @@ class Romance:
             return True
         top = clause.control.verb if clause.control else clause.verb
         forms = top.wordings[self.language][0].forms
-        if clause.tense == "past progressive" or (clause.tense == "past" and "state" in top.flags):
+        if clause.tense in ("past progressive", "conditional") or (clause.tense == "past" and "state" in top.flags):
             return False
         return clause.tense != "past" or forms["past"][0] != forms["past"][2]
 
@@ -291,7 +310,8 @@ class Romance:
             words.append((first.forms["infinitive"][0], head))
             host = len(words) - 1
         else:
-            tense = "imperfect" if way == "past" and "state" in top.verb.flags else way
+            over = clause.subject is None and clause.time  # "ayer hizo frío"
+            tense = "imperfect" if way == "past" and "state" in top.verb.flags and not over else way
             words.append((first.forms[tense][person], (*head, aux, *said)))
         whole = clause.control is not None or clause.object is None or clause.question == "which"
         words += [(word, (top.id + REST,)) for word in first.after.split() if whole]

@@ -1,7 +1,6 @@
 """The pieces that do not inflect: adverbs, times, prepositions, conjunctions, numbers, greetings.
 
-A line is `Spanish | English | Portuguese`; texts after ` / ` are as right as the first, which is the preferred one. The
-Portuguese months have the capital that the lecture notes give them; today's spelling without it is as right.
+A line is `Spanish | English | Portuguese`; texts after ` / ` are as right as the first, which is the preferred one.
 """
 
 # Two words in every language, but not in the same order.
@@ -30,6 +29,10 @@ TABLES: dict[str, str] = {
         rápidamente / rápido | quickly / fast | rapidamente / depressa / rápido
         lentamente / despacio | slowly | devagar / lentamente
     """,
+    "early": """
+        temprano | early | cedo
+        tarde | late | tarde
+    """,
     "here": """
         aquí | here | aqui
         allí | there | ali / lá
@@ -41,9 +44,7 @@ TABLES: dict[str, str] = {
         hoy | today | hoje
     """,
     "habit": """
-        todos los días / cada día | every day | todos os dias
-        todas las semanas / cada semana | every week | todas as semanas / toda semana
-        todos los años / cada año | every year | todos os anos / todo ano
+        todos los días / cada día | every day | todos os dias / todo dia
         los lunes | on Mondays | às segundas-feiras / nas segundas-feiras
         los martes | on Tuesdays | às terças-feiras / nas terças-feiras
         los miércoles | on Wednesdays | às quartas-feiras / nas quartas-feiras
@@ -54,22 +55,27 @@ TABLES: dict[str, str] = {
         por la mañana | in the morning | de manhã
         por la tarde | in the afternoon | à tarde
         por la noche | at night | à noite
+        todas las semanas / cada semana | every week | todas as semanas / toda semana
+    """,
+    "season": """
+        todos los años / cada año | every year | todos os anos / todo ano
+        todos los meses / cada mes | every month | todos os meses / todo mês
         en verano | in summer | no verão
         en invierno | in winter | no inverno
     """,
     "month": """
-        en enero | in January | em Janeiro / em janeiro
-        en febrero | in February | em Fevereiro / em fevereiro
-        en marzo | in March | em Março / em março
-        en abril | in April | em Abril / em abril
-        en mayo | in May | em Maio / em maio
-        en junio | in June | em Junho / em junho
-        en julio | in July | em Julho / em julho
-        en agosto | in August | em Agosto / em agosto
-        en septiembre | in September | em Setembro / em setembro
-        en octubre | in October | em Outubro / em outubro
-        en noviembre | in November | em Novembro / em novembro
-        en diciembre | in December | em Dezembro / em dezembro
+        en enero | in January | em janeiro
+        en febrero | in February | em fevereiro
+        en marzo | in March | em março
+        en abril | in April | em abril
+        en mayo | in May | em maio
+        en junio | in June | em junho
+        en julio | in July | em julho
+        en agosto | in August | em agosto
+        en septiembre | in September | em setembro
+        en octubre | in October | em outubro
+        en noviembre | in November | em novembro
+        en diciembre | in December | em dezembro
     """,
     "day": """
         el lunes | on Monday | na segunda-feira
@@ -84,10 +90,6 @@ TABLES: dict[str, str] = {
         ayer | yesterday | ontem
         anoche | last night | ontem à noite
         anteayer | the day before yesterday | anteontem
-        la semana pasada | last week | na semana passada / semana passada
-        el mes pasado | last month | no mês passado / mês passado
-        el año pasado | last year | no ano passado / ano passado
-        el verano pasado | last summer | no verão passado
         el lunes pasado | last Monday | na segunda-feira passada
         el martes pasado | last Tuesday | na terça-feira passada
         el miércoles pasado | last Wednesday | na quarta-feira passada
@@ -95,16 +97,25 @@ TABLES: dict[str, str] = {
         el viernes pasado | last Friday | na sexta-feira passada
         el sábado pasado | last Saturday | no sábado passado
         el domingo pasado | last Sunday | no domingo passado
+        esta mañana | this morning | hoje de manhã / esta manhã
+    """,
+    "past long": """
+        la semana pasada | last week | na semana passada / semana passada
+        el mes pasado | last month | no mês passado / mês passado
+        el año pasado | last year | no ano passado / ano passado
+        el verano pasado | last summer | no verão passado
     """,
     "future": """
         mañana | tomorrow | amanhã
         esta noche | tonight | hoje à noite / esta noite
+        pasado mañana | the day after tomorrow | depois de amanhã
+        más tarde | later | mais tarde
+        pronto | soon | em breve / logo
+    """,
+    "future long": """
         la próxima semana / la semana que viene | next week | na próxima semana / na semana que vem
         el próximo mes / el mes que viene | next month | no próximo mês / no mês que vem
         el próximo año / el año que viene | next year | no próximo ano / no ano que vem
-        pronto | soon | em breve / logo
-        más tarde | later | mais tarde
-        pasado mañana | the day after tomorrow | depois de amanhã
     """,
     "preposition": """
         en | in | em
@@ -123,6 +134,8 @@ TABLES: dict[str, str] = {
     """,
     "duration": """
         durante | for | durante / por
+        hace | ago | há
+        desde hace | since | há
     """,
     "conjunction": """
         y | and | e
@@ -134,9 +147,9 @@ TABLES: dict[str, str] = {
     """,
     "degree": """
         muy | very | muito
+        bastante | quite | bastante
         demasiado | too | demais
         un poco | a little | um pouco
-        bastante | quite | bastante
     """,
     "comparison": """
         más | more | mais
