@@ -107,7 +107,7 @@ class Clauses(Settings):
         self.depth -= 1
 
     def place(self, verb: Verb, subject: Thing) -> Adjunct:
-        if "abroad" in verb.flags and self.chance(0.35):
+        if "abroad" in verb.flags and not self.plain and self.chance(0.35):
             return self.adjunct(PREPOSITION["in"], self.noun(self.word(NOUNS["country"])))
         spot = next((flag for flag in SPOTS if flag in verb.flags), "") if subject.human else "@out"
         noun = self.word(SPOTS[spot] if spot else _ANYWHERE)

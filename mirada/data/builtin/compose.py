@@ -34,7 +34,7 @@ _WHAT = tuple(
     verb
     for verb in DIRECT
     if len(verb.objects) > 7
-    and verb.name not in ("use", "wear", "prefer")
+    and verb.name not in ("use", "wear", "prefer", "make")
     and not any(noun.human for noun in verb.objects)
 )
 _WHICH = tuple(verb for verb in _WHAT if not all(noun.mass for noun in verb.objects))

@@ -96,6 +96,7 @@ _ENCLITIC_VOWEL = {"a": "á", "e": "ê", "i": "i"}
 
 
 def with_pronoun(infinitive: str, pronoun: str) -> str:
-    """An infinitive with o, a, os or as: "comprá-lo", "lê-la", "construí-los"."""
-    vowel = "í" if infinitive.endswith("uir") else _ENCLITIC_VOWEL[infinitive[-2]]
+    """An infinitive with o, a, os or as: "comprá-lo", "lê-la", "construí-los", but "segui-los": there the u is mute."""
+    hiatus = infinitive.endswith("uir") and infinitive[-4] not in "gq"
+    vowel = "í" if hiatus else _ENCLITIC_VOWEL[infinitive[-2]]
     return f"{infinitive[:-2]}{vowel}-l{pronoun}"
