@@ -51,7 +51,9 @@ def run(out: Path, minutes: float, threads: int | None, console: Console) -> Non
         f"all of it took {duration(time.monotonic() - began)}\n\n"
         f"next:\n"
         f'    mirada translate {out / "es-en"} "El perro negro no duerme."\n'
+        f"    mirada neighbours {out / 'es-en'} perro mesa enero\n"
         f"    mirada info {out / 'es-en'}\n"
+        f"    mirada check your-pairs.tsv\n"
         f"    mirada train your-pairs.tsv --out my-translator"
     )
 

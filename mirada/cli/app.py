@@ -21,6 +21,14 @@ app = typer.Typer(
 Bundle = Annotated[
     Path, typer.Argument(help="The bundle: a directory that `mirada train --out` wrote.", show_default=False)
 ]
+Pairs = Annotated[
+    list[Path] | None,
+    typer.Argument(help="Files of sentence pairs (TSV, CSV, JSONL, TMX, PO, MO), or folders.", show_default=False),
+]
+SourceFile = Annotated[Path | None, typer.Option(help="A file of source sentences …", show_default=False)]
+TargetFiles = Annotated[
+    list[Path] | None, typer.Option(help="… and its translations, line by line.", show_default=False)
+]
 Threads = Annotated[int | None, typer.Option(help="CPU threads.", show_default="one a core")]
 Device = Annotated[str | None, typer.Option(help="auto, cpu, cuda, …", show_default="auto")]
 From = Annotated[str | None, typer.Option("--from", help="Source language: es", show_default=False)]

@@ -9,25 +9,35 @@ from typing import Annotated
 
 import typer
 
-from mirada.cli.app import Columns, Device, From, Json, Set, Threads, To, app, created, listed, say
+from mirada.cli.app import (
+    Columns,
+    Device,
+    From,
+    Json,
+    Pairs,
+    Set,
+    SourceFile,
+    TargetFiles,
+    Threads,
+    To,
+    app,
+    created,
+    listed,
+    say,
+)
 from mirada.errors import UsageError
 
 
 @app.command()
 def train(
-    pairs: Annotated[
-        list[Path] | None,
-        typer.Argument(help="Files of sentence pairs (TSV, CSV, JSONL, TMX, PO, MO), or folders.", show_default=False),
-    ] = None,
+    pairs: Pairs = None,
     out: Annotated[Path | None, typer.Option(help="Where the bundle goes.", show_default=False)] = None,
     dev: Annotated[
         list[Path] | None,
         typer.Option(help="Dev pairs as TSV; twice: source file, target file.", show_default="a part is held out"),
     ] = None,
-    source: Annotated[Path | None, typer.Option(help="A file of source sentences …", show_default=False)] = None,
-    target: Annotated[
-        list[Path] | None, typer.Option(help="… and its translations, line by line.", show_default=False)
-    ] = None,
+    source: SourceFile = None,
+    target: TargetFiles = None,
     from_: From = None,
     to: To = None,
     columns: Columns = None,
@@ -87,14 +97,9 @@ def train(
 
 @app.command()
 def check(
-    pairs: Annotated[
-        list[Path] | None,
-        typer.Argument(help="Files of sentence pairs (TSV, CSV, JSONL, TMX, PO, MO), or folders.", show_default=False),
-    ] = None,
-    source: Annotated[Path | None, typer.Option(help="A file of source sentences …", show_default=False)] = None,
-    target: Annotated[
-        list[Path] | None, typer.Option(help="… and its translations, line by line.", show_default=False)
-    ] = None,
+    pairs: Pairs = None,
+    source: SourceFile = None,
+    target: TargetFiles = None,
     dev: Annotated[
         list[Path] | None, typer.Option(help="Dev pairs, to see what training has of them.", show_default=False)
     ] = None,
