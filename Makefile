@@ -22,7 +22,7 @@ lint: $(READY)
 	$(BIN)/mypy
 
 test: lint
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 bench: $(READY)
 	$(BIN)/python -m bench

@@ -196,7 +196,7 @@ def test_test_examples_list_every_translation(drawn: Drawn) -> None:
 
 def test_english_leaves_gender_and_address_open() -> None:
     asked = re.compile(r"^You .*[Yy]ou (are|were) (\w+ )*(tired|worried|scared|injured|lost|busy)\b")
-    you = next(e for e in builtin.test("en", "es", 1500) if asked.search(e.source))
+    you = next(e for seed in range(9) for e in builtin.test("en", "es", 400, seed) if asked.search(e.source))
     endings = re.findall(r"(?:cansad|preocupad|asustad|herid|perdid|ocupad)(os?|as?)\b", " ".join(you.targets))
     assert set(endings) == {"o", "a", "os", "as"}
     assert any("sted" in text for text in you.targets)
