@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 import time
 from types import TracebackType
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
-from mirada.training.loop import Event
+if TYPE_CHECKING:
+    from mirada.training.loop import Event
 
 PLAIN_SECONDS = 15.0
 """Without a terminal, progress is a line this often."""
@@ -91,6 +92,7 @@ class Console:
                 self.line(f"{finding['count']:>9,}  {finding['title']}")
 
     def _forecast(self, f: dict[str, Any]) -> None:
+        self._recent, self._began = [], None  # another training begins
         self.line(
             f"forecast: {f['parameters'] / 1e6:.1f} M parameters, {f['tokens_per_second']:,.0f} tokens/s, "
             f"{duration(f['epoch_seconds'])} an epoch ({f['steps_per_epoch']:,} steps), "

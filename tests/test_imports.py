@@ -30,6 +30,7 @@ LAYERS = [
     ["training"],
     ["api"],
     ["console"],
+    ["compare"],
     ["demo"],
     ["cli"],
 ]

@@ -114,16 +114,16 @@ def check(
     json_: Json = False,
 ) -> None:
     """Say what is wrong with the data, and what training would do about it."""
-    from mirada import api
     from mirada import config as configuration
     from mirada.console import Console
+    from mirada.data.checkup import check as examine
 
     if list_ is not None and list_.exists():
         raise UsageError(f"--list {list_}: exists already; choose another name")
     with ExitStack() as stack:
         excluded = stack.enter_context(created(list_, "--list")) if list_ else None
         console = stack.enter_context(Console())
-        diagnosis = api.check(
+        diagnosis = examine(
             pairs or [],
             source=source,
             target=target or [],
@@ -137,6 +137,61 @@ def check(
             notify=console.preparing,
         )
     print(json.dumps(diagnosis.as_dict(), indent=2, ensure_ascii=False) if json_ else diagnosis.as_text())
+
+
+@app.command()
+def compare(
+    pairs: Pairs = None,
+    models: Annotated[
+        str, typer.Option(help="Names from `mirada models`, with commas between.")
+    ] = "seq2seq-lstm,seq2seq-lstm+additive,transformer",
+    out: Annotated[Path | None, typer.Option(help="Where the report and the bundles go.", show_default=False)] = None,
+    dev: Annotated[
+        list[Path] | None, typer.Option(help="Dev pairs; twice: source file, target file.", show_default=False)
+    ] = None,
+    source: SourceFile = None,
+    target: TargetFiles = None,
+    from_: From = None,
+    to: To = None,
+    columns: Columns = None,
+    preset: Annotated[str, typer.Option(help="Sizes: tiny, small, base, big.")] = "tiny",
+    minutes: Annotated[float | None, typer.Option(help="Train each model this long.", show_default=False)] = None,
+    epochs: Annotated[int | None, typer.Option(help="Passes over the data, each.", show_default=False)] = None,
+    steps: Annotated[int | None, typer.Option(help="Steps of the optimiser, each.", show_default=False)] = None,
+    set_: Set = None,
+    seed: Annotated[int | None, typer.Option(help="Of everything random.", show_default="1")] = None,
+    threads: Threads = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is at --out.")] = False,
+) -> None:
+    """Train several models on the same data and budget, and write one report; run it again to go on."""
+    from mirada import compare as comparing
+    from mirada import config as configuration
+    from mirada.console import Console
+
+    if out is None:
+        raise UsageError("where should the report go? Name a directory: --out report")
+    with Console() as console:
+        result = comparing.compare(
+            pairs or [],
+            models=listed(models),
+            out=out,
+            dev=dev or [],
+            source=source,
+            target=target or [],
+            source_language=from_,
+            target_language=to,
+            columns=listed(columns),
+            preset=preset,
+            minutes=minutes,
+            epochs=epochs,
+            steps=steps,
+            settings=configuration.merge(*map(configuration.override, set_ or [])),
+            seed=seed,
+            threads=threads,
+            overwrite=overwrite,
+            listen=console,
+        )
+    say(f"{result.verdict}\n{result.caution}\nthe report is {result.html}")
 
 
 @app.command()

@@ -181,7 +181,7 @@ def test_memory_stays_under_64_bytes_a_pair(tmp_path: Path) -> None:
         return found
 
     language.known("es")  # loaded before the measurement
-    assert peak(60_000) - peak(20_000) < 64 * 40_000
+    assert peak(24_000) - peak(8_000) < 64 * 16_000
 
 
 class _Nowhere(io.StringIO):

@@ -142,5 +142,5 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
         tracemalloc.stop()
         return found
 
-    few, many = peak(10_000), peak(30_000)
-    assert many - few < 64 * 20_000
+    few, many = peak(6_000), peak(18_000)
+    assert many - few < 64 * 12_000

@@ -1,0 +1,247 @@
+"""Several models on one corpus: trained alike, resumed, measured, and refused when the request makes no sense."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mirada
+from mirada import config as configuration
+from mirada.bundle import read_card
+from mirada.compare import measurements
+from mirada.errors import DataError, MiradaError, UsageError
+from tests import toy
+from tests.compare.conftest import HOSTILE, MODELS, SETTINGS, Resumed, ask, digests
+
+
+def test_an_interrupted_comparison_goes_on(resumed: Resumed) -> None:
+    out = resumed.comparison.out
+    assert resumed.message == f"interrupted; what is done is kept in {out}: run the same command to go on"
+    assert digests(out / "models" / MODELS[0]) == resumed.first
+    assert "model.safetensors" in resumed.first
+    assert f"is trained already: {out / 'models' / MODELS[0]}" in resumed.notes
+    assert "resumed at step 2" in resumed.notes
+    assert sorted(path.name for path in (out / "models").iterdir()) == sorted(MODELS)
+    assert [entrant.name for entrant in resumed.comparison.entrants] == MODELS
+
+
+def test_all_had_the_same_data_tokens_and_budget(resumed: Resumed) -> None:
+    cards = [read_card(resumed.comparison.out / entrant.bundle) for entrant in resumed.comparison.entrants]
+    for part in ("tokenizer.json", "dev.jsonl"):
+        assert len({card["files"][part] for card in cards}) == 1
+    assert len({json.dumps(card["data"]) for card in cards}) == 1
+    assert [card["training"]["steps"] for card in cards] == [4, 4, 4]
+    sections = [
+        configuration.read(resumed.comparison.out / e.bundle / "config.yaml") for e in resumed.comparison.entrants
+    ]
+    for section in ("data", "check", "tokenizer", "train", "decode"):
+        assert sections[0][section] == sections[1][section] == sections[2][section]
+    assert [part["model"]["width"] for part in sections] == [16, 16, 16]
+    assert "heads" not in sections[0]["model"]  # a setting goes to the models that have it
+    assert sections[2]["model"]["heads"] == 2
+
+
+def test_the_figures_are_what_the_bundles_say(resumed: Resumed) -> None:
+    comparison = resumed.comparison
+    written = json.loads(comparison.json.read_text(encoding="utf-8"))
+    assert written == comparison.as_dict()
+    assert written["seed"] == 1
+    assert written["budget"] == {"steps": 4}
+    for entrant in written["entrants"]:
+        model = mirada.load(comparison.out / entrant["bundle"], threads=1)
+        assert entrant["scores"] == model.card["scores"]
+        assert entrant["parameters"] == model.card["parameters"] == model.parameters
+        assert entrant["training"] == model.card["training"]
+        assert entrant["settings"] == model.config["model"]
+        sources = [sample["source"] for sample in written["samples"]]
+        assert entrant["translations"] == [translation.text for translation in model.translate(sources)]
+        assert entrant["sentences_per_second"] > 0
+        assert entrant["tokens_per_second"] > 0
+        assert [*entrant["speed_by_length"]] == ["8", "16", "32", "64", "128"]
+        assert min(entrant["speed_by_length"].values()) > 0
+        assert not model.network.training
+    assert [entrant["attention"] is not None for entrant in written["entrants"]] == [False, True, True]
+    look = written["entrants"][2]["attention"]
+    assert len(look["weights"]) == len(look["target"])
+    assert all(sum(row) == pytest.approx(1, abs=0.01) and len(row) == len(look["source"]) for row in look["weights"])
+
+
+def test_the_verdict_names_the_best(resumed: Resumed) -> None:
+    best, second, last = resumed.comparison.ranking
+    assert best.score() >= second.score() >= last.score()
+    assert resumed.comparison.verdict.startswith(best.name)
+    assert "one seed (1)" in resumed.comparison.caution
+
+
+def test_samples_go_from_short_to_long(resumed: Resumed) -> None:
+    lengths = [len(sample.source.split()) for sample in resumed.comparison.samples]
+    assert len(lengths) == 8
+    assert lengths == sorted(lengths)
+    assert lengths[0] == 1
+    assert lengths[-1] == 24
+    assert resumed.comparison.attended == HOSTILE  # the one of about eight words
+    few = measurements.choose_samples([("a b", ("c",)), ("a", ("b", "c"))])
+    assert [(sample.source, sample.references) for sample in few] == [("a", ["b", "c"]), ("a b", ["c"])]
+
+
+# ── measurements ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+Node = tuple[str, int]
+
+
+def graph(model: dict[str, Any], n: int) -> list[tuple[Node, Node]]:
+    """Which position hears from which in one step: n source words, n target words."""
+    everywhere = [(i, j) for i in range(1, n + 1) for j in range(1, n + 1)]
+    if model["name"] == "transformer":
+        looks = [(("source", i), ("source", j)) for i, j in everywhere]
+        return [*looks, *((("source", i), ("target", j)) for i, j in everywhere)]
+    steps: list[tuple[Node, Node]] = [(("source", i), ("source", i + 1)) for i in range(1, n)]
+    steps += [(("source", n), ("state", 0)), *((("state", j), ("state", j + 1)) for j in range(n))]
+    if model["bidirectional"]:
+        steps += [(("backward", i + 1), ("backward", i)) for i in range(1, n)] + [(("backward", 1), ("state", 0))]
+    if model["attention"] != "none":
+        steps += [(("source", i), ("target", j)) for i, j in everywhere]
+    return steps
+
+
+def distances(steps: list[tuple[Node, Node]], word: int) -> dict[Node, int]:
+    """From a source word, which begins in both directions, to everywhere."""
+    found: dict[Node, int] = {("source", word): 0, ("backward", word): 0}
+    queue = deque(found)
+    while queue:
+        node = queue.popleft()
+        for before, after in steps:
+            if before == node and after not in found:
+                found[after] = found[node] + 1
+                queue.append(after)
+    return found
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        {"name": "seq2seq-lstm", "attention": "none", "bidirectional": False},
+        {"name": "seq2seq-lstm", "attention": "none", "bidirectional": True},
+        {"name": "seq2seq-gru", "attention": "dot", "bidirectional": True},
+        {"name": "transformer"},
+    ],
+)
+def test_the_longest_paths_are_those_of_the_graph(model: dict[str, Any]) -> None:
+    across, within = measurements.routes(model)
+    assert across is not None
+    assert within is not None
+    for n in (8, 16):
+        steps, words = graph(model, n), range(1, n + 1)
+        far = {i: distances(steps, i) for i in words}
+        # The state after a word is where it comes out, with or without a look at the source.
+        assert across.steps[n] == max(
+            min(far[i].get(("target", j), 999), far[i].get(("state", j), 999)) for i in words for j in words
+        )
+        assert within.steps[n] == max(far[i]["source", j] for i in words for j in words if i < j)
+        readable = across.formula.replace("⌊", "(").replace("⌋", ")").replace("−", "-").replace("/", "//")
+        assert eval(readable.replace("2n", "2*n"), {"n": n}) == across.steps[n]
+
+
+def test_an_architecture_that_nobody_has_counted_has_no_paths() -> None:
+    assert measurements.routes({"name": "something-new"}) == (None, None)
+
+
+def test_training_speed_leaves_out_validations_and_breaks() -> None:
+    def step(seconds: float, tokens: int) -> dict[str, Any]:
+        return {"kind": "step", "seconds": seconds, "tokens": tokens}
+
+    forecast = {"kind": "forecast", "tokens_per_second": 7.0}
+    validation = {"kind": "validation", "seconds": 30.0}
+    events = [forecast, step(1, 50), step(3, 200), validation, step(40, 900), step(41, 100)]
+    assert measurements.training_speed(events) == pytest.approx(300 / 3)
+    assert measurements.training_speed([forecast, step(1, 50)]) == 7.0
+    assert measurements.training_speed([step(1, 50)]) is None
+
+
+def test_jobs_take_turns_and_the_first_round_does_not_count(quick: None) -> None:
+    done: list[str] = []
+    jobs = {name: (lambda name=name: done.append(name)) for name in "ab"}
+    seconds = measurements.median_seconds(jobs, lambda done, total: None)
+    assert "".join(done) == "ab" * (1 + measurements.FEWEST_ROUNDS)
+    assert set(seconds) == {"a", "b"}
+
+
+# ── refusals ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"models": []}, "which models"),
+        ({"models": ["transfromer"]}, r"there is no such model \(did you mean transformer"),
+        ({"models": ["../evil"]}, "there is no such model"),
+        ({"models": ["transformer", "transformer"]}, "transformer: is named twice"),
+        ({"models": ["seq2seq-gru", "seq2seq-gru+none", "transformer"]}, "is the same model as seq2seq-gru"),
+        ({"models": ["transformer", "seq2seq-gru+magic"]}, r"model\.attention='magic'"),
+        ({"models": ["transformer+dot"]}, "has no attention to choose"),
+        ({"steps": None}, "how long may each model train"),
+        ({"preset": "huge"}, "has no such preset"),
+        ({"settings": {"model": {"widht": 16}}}, r"model\.widht: none of the models .*did you mean width"),
+        ({"settings": {"model": {"attention": "dot"}}}, "a model's name says it"),
+        ({"settings": {"model": 3}}, "is a section"),
+        ({"settings": {"train": {"lr": -1}}}, r"train\.lr=-1"),
+        ({"dev": "nowhere.tsv"}, "no such file"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_anything_is_done(
+    changes: dict[str, Any], message: str, toy_tsv: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(MiradaError, match=message) as refused:
+        ask(toy_tsv, tmp_path / "out", **changes)
+    assert "\n" not in str(refused.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_directory_that_is_something_else_is_not_touched(toy_tsv: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    for overwrite in (False, True):
+        with pytest.raises(UsageError, match="is not a comparison"):
+            ask(toy_tsv, tmp_path, overwrite=overwrite)
+    with pytest.raises(UsageError, match="is a file"):
+        ask(toy_tsv, tmp_path / "mine.txt", overwrite=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_other_data_or_settings_are_refused(resumed: Resumed, tmp_path: Path) -> None:
+    out = resumed.comparison.out
+    before = digests(out)
+    common: dict[str, Any] = {"dev": resumed.dev, "source_language": "es", "target_language": "en"}
+    with pytest.raises(UsageError, match="differs in train; choose another name, or begin anew with --overwrite"):
+        ask(resumed.pairs, out, **{**common, "steps": 5})
+    with pytest.raises(UsageError, match="differs in settings"):
+        ask(resumed.pairs, out, **{**common, "settings": {}})
+    content = resumed.pairs.read_text()
+    resumed.pairs.write_text(content + "gato\tcat\n")
+    with pytest.raises(UsageError, match="differs in files"):
+        ask(resumed.pairs, out, **common)
+    resumed.pairs.write_text(content)
+    assert digests(out) == before
+
+
+def test_bad_data_can_be_mended_a_model_can_join_and_all_can_begin_anew(quick: None, tmp_path: Path) -> None:
+    pairs, out = toy.write(tmp_path / "pairs.tsv", toy.pairs(5)), tmp_path / "out"
+    settings = {**SETTINGS, "model": {"width": 16, "dropout": 0.0}}
+    with pytest.raises(DataError, match="5 usable sentence pairs"):
+        ask(pairs, out, models=["seq2seq-elman"], steps=1, settings=settings)
+    toy.write(pairs, toy.pairs(120))
+    alone = ask(pairs, out, models=["seq2seq-elman"], steps=1, settings=settings)
+    assert alone.verdict == f"seq2seq-elman reached {alone.entrants[0].score():.1f} BLEU."
+    assert alone.data["held_out"]
+    assert "One model was trained on " in alone.html.read_text(encoding="utf-8")
+    first = digests(out / "models" / "seq2seq-elman")
+    both = ask(pairs, out, models=["seq2seq-elman", "seq2seq-gru+dot"], steps=1, settings=settings)
+    assert [entrant.name for entrant in both.entrants] == ["seq2seq-elman", "seq2seq-gru+dot"]
+    assert digests(out / "models" / "seq2seq-elman") == first
+    anew = ask(pairs, out, models=["seq2seq-gru"], steps=2, settings=settings, overwrite=True)
+    assert [path.name for path in (out / "models").iterdir()] == ["seq2seq-gru"]
+    assert anew.entrants[0].training["steps"] == 2
