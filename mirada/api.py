@@ -11,6 +11,7 @@ from typing import Any
 from mirada import config as configuration
 from mirada import models
 from mirada.data.checkup import check
+from mirada.data.sources import Paths, data_settings
 from mirada.errors import BundleError, DataError, UsageError
 from mirada.model import Model, info, info_text, load
 from mirada.training import finetune
@@ -21,12 +22,12 @@ __all__ = ["Model", "check", "info", "info_text", "load", "train"]
 
 
 def train(
-    pairs: str | Path | Sequence[str | Path] = (),
+    pairs: Paths = (),
     *,
     out: str | Path | None = None,
-    dev: str | Path | Sequence[str | Path] = (),
+    dev: Paths = (),
     source: str | Path | None = None,
-    target: str | Path | Sequence[str | Path] = (),
+    target: Paths = (),
     source_language: str | None = None,
     target_language: str | None = None,
     model: str | None = None,
@@ -52,26 +53,12 @@ def train(
     arguments. `resume` goes on with an interrupted run, or with a finished one whose budget is raised.
     """
     started = time.monotonic()
-    chosen: dict[str, dict[str, Any]] = {
-        "data": {
-            "pairs": _paths(pairs),
-            "source": source and str(Path(source).absolute()),
-            "target": _paths(target),
-            "dev": _paths(dev),
-            "source_language": source_language,
-            "target_language": target_language,
-            "columns": list(columns),
-        },
-        "train": {
-            "minutes": minutes,
-            "epochs": epochs,
-            "steps": steps,
-            "seed": seed,
-            "threads": threads,
-            "device": device,
-        },
+    budget = {"minutes": minutes, "epochs": epochs, "steps": steps}
+    machine = {"seed": seed, "threads": threads, "device": device}
+    given = {
+        "data": data_settings(pairs, source, target, dev, source_language, target_language, columns, absolute=True),
+        "train": {key: value for key, value in {**budget, **machine}.items() if value is not None},
     }
-    given = {section: {key: v for key, v in part.items() if v not in (None, [])} for section, part in chosen.items()}
     if resume is not None:
         if given["data"] or out or model or preset or base or config or overwrite or "seed" in given["train"]:
             raise UsageError(
@@ -86,16 +73,10 @@ def train(
         folder = _claim(out, overwrite)
     try:
         return run(folder, values, listen, started)
-    except (DataError, BundleError):
+    except DataError:
         if resume is None:  # nothing has begun: the name is free again
             shutil.rmtree(folder)
         raise
-
-
-def _paths(given: str | Path | Sequence[str | Path]) -> list[str]:
-    """Absolute, since a run may be resumed from elsewhere."""
-    several = [given] if isinstance(given, (str, Path)) else given
-    return [str(Path(path).absolute()) for path in several]
 
 
 def _effective(
@@ -112,7 +93,7 @@ def _effective(
     if base is not None:
         inherited = finetune.inherited(Path(base))
         values = check_config(configuration.merge(inherited, from_file, settings or {}, given))
-        finetune.check_against(Path(base), values)
+        finetune.check_fit(inherited, values)
         return values
     chosen = models.named(model or (named.get("name") if isinstance(named, dict) else None) or "transformer")
     sizes = models.find_preset(chosen["name"], preset or "small")

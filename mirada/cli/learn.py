@@ -34,7 +34,7 @@ def train(
     out: Annotated[Path | None, typer.Option(help="Where the bundle goes.", show_default=False)] = None,
     dev: Annotated[
         list[Path] | None,
-        typer.Option(help="Dev pairs as TSV; twice: source file, target file.", show_default="a part is held out"),
+        typer.Option(help="Dev pairs; twice: source file, target file.", show_default="a part is held out"),
     ] = None,
     source: SourceFile = None,
     target: TargetFiles = None,

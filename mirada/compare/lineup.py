@@ -30,14 +30,14 @@ from mirada.config import Values
 from mirada.data.doctor import Notify
 from mirada.data.prepare import Prepared, prepare
 from mirada.data.readers import files_of
-from mirada.data.sources import DataConfig
+from mirada.data.sources import DataConfig, Paths, data_settings
 from mirada.data.text import faults_named
 from mirada.errors import ConfigError, Interrupted, TrainingError, UsageError
 from mirada.files import write_text
 from mirada.model import Model
 from mirada.training.loop import Event, Listener
 from mirada.training.report import read_log
-from mirada.training.run import FINAL_SENTENCES, SECTIONS, check_config
+from mirada.training.run import FINAL_SENTENCES, SECTIONS, check_config, teller
 
 FORMAT = 1
 MANIFEST = "compare.json"
@@ -45,16 +45,16 @@ BUDGETS = ("minutes", "epochs", "steps")
 
 
 def compare(
-    pairs: str | Path | Sequence[str | Path] = (),
+    pairs: Paths = (),
     *,
     models: Sequence[str],
     out: str | Path,
     minutes: float | None = None,
     epochs: int | None = None,
     steps: int | None = None,
-    dev: str | Path | Sequence[str | Path] = (),
+    dev: Paths = (),
     source: str | Path | None = None,
-    target: str | Path | Sequence[str | Path] = (),
+    target: Paths = (),
     source_language: str | None = None,
     target_language: str | None = None,
     preset: str = "tiny",
@@ -70,19 +70,11 @@ def compare(
     Each may train for so many minutes, epochs or steps. `settings` hold for all; one that only some of the models
     have ({"model": {"heads": 8}}) holds for those. A further model may join a finished comparison.
     """
-    given: dict[str, Values] = {
-        "data": {
-            "pairs": _absolute(pairs),
-            "source": source and str(Path(source).absolute()),
-            "target": _absolute(target),
-            "dev": _absolute(dev),
-            "source_language": source_language,
-            "target_language": target_language,
-            "columns": list(columns),
-        },
-        "train": {"minutes": minutes, "epochs": epochs, "steps": steps, "seed": seed, "threads": threads},
+    budget = {"minutes": minutes, "epochs": epochs, "steps": steps, "seed": seed, "threads": threads}
+    given = {
+        "data": data_settings(pairs, source, target, dev, source_language, target_language, columns, absolute=True),
+        "train": {key: value for key, value in budget.items() if value is not None},
     }
-    given = {section: {key: v for key, v in part.items() if v not in (None, [])} for section, part in given.items()}
     plan = _plan(models, preset, settings or {}, given)
     values = next(iter(plan.values()))
     built = configuration.build(SECTIONS, {section: values[section] for section in SECTIONS})
@@ -90,13 +82,13 @@ def compare(
     asked = {"format": FORMAT, "preset": preset, "settings": settings or {}, **given, "files": _digests(built["data"])}
     _claim(folder, plain(asked), overwrite)
     try:
-        prepared = prepare(built["data"], built["check"], built["tokenizer"], folder / "data", _teller(listen))
+        prepared = prepare(built["data"], built["check"], built["tokenizer"], folder / "data", teller(listen))
         listen(Event("data", asdict(prepared.report)))
         trained: dict[str, Model] = {}
         for number, (name, wanted) in enumerate(plan.items(), 1):
             listen(Event("note", {"text": f"── {name} ({number} of {len(plan)})"}))
             trained[name] = _train(folder, name, wanted, listen)
-        comparison = _measure(folder, prepared, trained, values, preset, _teller(listen))
+        comparison = _measure(folder, prepared, trained, values, preset, teller(listen))
         report.write(comparison)
     except (KeyboardInterrupt, Interrupted):
         raise Interrupted(f"interrupted; what is done is kept in {folder}: run the same command to go on") from None
@@ -105,10 +97,6 @@ def compare(
             f"{error.filename or folder}: {error.strerror or error}; run the same command to go on"
         ) from None
     return comparison
-
-
-def _absolute(given: str | Path | Sequence[str | Path]) -> list[str]:
-    return [str(Path(path).absolute()) for path in ([given] if isinstance(given, (str, Path)) else given)]
 
 
 # ── before anything is trained ────────────────────────────────────────────────────────────────────────────────────────
@@ -284,7 +272,3 @@ def _measure(
         entrants=entrants,
         software=bundles.software(),
     )
-
-
-def _teller(listen: Listener) -> Notify:
-    return lambda what, done, total: listen(Event("preparing", {"what": what, "done": done, "total": total}))

@@ -14,6 +14,7 @@ import torch
 from mirada.compare.results import Look, Route, Sample
 from mirada.config import Values
 from mirada.contracts import BOS, EOS, Batch
+from mirada.data.doctor import Notify
 from mirada.data.prepare import Examples
 from mirada.errors import InputError, UsageError
 from mirada.model import Model
@@ -35,7 +36,6 @@ ENOUGH_SECONDS = 30.0
 
 Key = TypeVar("Key")
 Job = Callable[[], object]
-Notify = Callable[[str, int, int], None]
 
 
 # ── speed ─────────────────────────────────────────────────────────────────────────────────────────────────────────────

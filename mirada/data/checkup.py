@@ -11,16 +11,16 @@ from mirada import config as configuration
 from mirada.data.checks import CheckConfig
 from mirada.data.doctor import Diagnosis, Doctor, Held, Notify
 from mirada.data.prepare import read_examples
-from mirada.data.sources import DataConfig, open_some
+from mirada.data.sources import DataConfig, Paths, data_settings, named, open_some
 
 
 def check(
-    pairs: str | Path | Sequence[str | Path] = (),
+    pairs: Paths = (),
     *,
     source: str | Path | None = None,
-    target: str | Path | Sequence[str | Path] = (),
-    dev: str | Path | Sequence[str | Path] = (),
-    test: str | Path | Sequence[str | Path] = (),
+    target: Paths = (),
+    dev: Paths = (),
+    test: Paths = (),
     source_language: str | None = None,
     target_language: str | None = None,
     columns: Sequence[str] = (),
@@ -29,35 +29,24 @@ def check(
     notify: Notify = lambda what, done, total: None,
 ) -> Diagnosis:
     """Say what is wrong with the data and what training would do about it. Writes what it leaves out to `excluded`."""
-    given = {
-        "pairs": _names(pairs),
-        "source": source and str(source),
-        "target": _names(target),
-        "dev": _names(dev),
-        "source_language": source_language,
-        "target_language": target_language,
-        "columns": list(columns),
-    }
-    chosen = {"data": {key: value for key, value in given.items() if value not in (None, [])}}
-    built = configuration.build({"data": DataConfig, "check": CheckConfig}, configuration.merge(settings or {}, chosen))
+    given = data_settings(pairs, source, target, dev, source_language, target_language, columns, absolute=False)
+    built = configuration.build(
+        {"data": DataConfig, "check": CheckConfig}, configuration.merge(settings or {}, {"data": given})
+    )
     data: DataConfig = built["data"]
     held = read_examples(data.open_dev()) if data.dev else []
     if test:
-        held += read_examples(open_some(_names(test), data.wanted, data.format))
+        held += read_examples(open_some(named(test), data.wanted, data.format))
     # Read leniently, so that all such lines are found, and not the first alone.
     refuses = frozenset({"invalid_bytes"} if data.invalid_bytes == "refuse" else ())
     doctor = Doctor(
         data.model_copy(update={"invalid_bytes": "drop"}).open(),
         built["check"],
         longest=data.max_tokens,
-        languages=(source_language, target_language),
+        languages=(data.source_language, data.target_language),
         held=Held(held),
         refuses=refuses,
         notify=notify,
     )
     with open(os.devnull, "w") as nowhere:
         return doctor.examine(excluded or nowhere)
-
-
-def _names(given: str | Path | Sequence[str | Path]) -> list[str]:
-    return [str(path) for path in ([given] if isinstance(given, (str, Path)) else given)]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, model_validator
 
-from mirada.config import Section
+from mirada.config import Section, Values
 from mirada.data.readers import ANYTHING, Pair, Parallel, Reader, Wanted, files_of, open_pairs
 
 
@@ -64,6 +65,42 @@ class DataConfig(Section):
     def open_dev(self) -> PairFiles:
         """The files to measure with; none when a part is to be held out."""
         return open_some(self.dev, self.wanted, self.format)
+
+
+Paths = str | Path | Sequence[str | Path]
+"""One file, or several."""
+
+
+def named(given: Paths) -> list[str]:
+    return [str(path) for path in ([given] if isinstance(given, (str, Path)) else given)]
+
+
+def data_settings(
+    pairs: Paths = (),
+    source: str | Path | None = None,
+    target: Paths = (),
+    dev: Paths = (),
+    source_language: str | None = None,
+    target_language: str | None = None,
+    columns: Sequence[str] = (),
+    *,
+    absolute: bool,
+) -> Values:
+    """The data section that these arguments stand for; paths absolute where work may go on from elsewhere."""
+
+    def paths(given: Paths) -> list[str]:
+        return [str(Path(path).absolute()) if absolute else path for path in named(given)]
+
+    settings = {
+        "pairs": paths(pairs),
+        "source": paths(source)[0] if source else None,
+        "target": paths(target),
+        "dev": paths(dev),
+        "source_language": source_language,
+        "target_language": target_language,
+        "columns": list(columns),
+    }
+    return {key: value for key, value in settings.items() if value}
 
 
 class PairFiles:

@@ -19,6 +19,7 @@ from mirada import models
 from mirada.contracts import Network
 from mirada.data.batching import Batches
 from mirada.data.checks import CheckConfig
+from mirada.data.doctor import Notify
 from mirada.data.prepare import Prepared, dump_examples, prepare
 from mirada.data.sources import DataConfig
 from mirada.data.tokenizer import TokenizerConfig
@@ -61,6 +62,11 @@ def check_config(values: Mapping[str, Any]) -> configuration.Values:
     return {name: section.model_dump(mode="json") for name, section in built.items()}
 
 
+def teller(listen: Listener) -> Notify:
+    """Tells a listener how far the work before a training is."""
+    return lambda what, done, total: listen(Event("preparing", {"what": what, "done": done, "total": total}))
+
+
 def run(folder: Path, values: configuration.Values, listen: Listener, started: float) -> Model:
     """Prepare the data, train, score, and leave a bundle; also when it is interrupted."""
     try:
@@ -85,9 +91,7 @@ def _run(folder: Path, values: configuration.Values, listen: Listener, started: 
         log(event)
         listen(event)
 
-    def notify(what: str, done: int, total: int) -> None:
-        listen(Event("preparing", {"what": what, "done": done, "total": total}))
-
+    notify = teller(listen)
     settings: TrainConfig = built["train"]
     device = settle(settings.device, settings.threads)
     base = _base(settings, folder, device)
@@ -100,10 +104,11 @@ def _run(folder: Path, values: configuration.Values, listen: Listener, started: 
         write_text(folder / "config.yaml", configuration.dump(values))
     torch.manual_seed(settings.seed)
     network = entry.model(built["model"], data.source_tokenizer.size, data.target_tokenizer.size).to(device)
+    scored = data.dev[:FINAL_SENTENCES]
     before = None
     if base:
         notify("scoring the base", 0, 0)
-        before = base.before(data.dev)
+        before = base.before(scored)
         bundles.put_weights(network, bundles.weights_of(base.model.network), str(base.folder))
     translator = Translator(network, data.source_tokenizer, data.target_tokenizer, built["model"].max_length, device)
     training = Training(
@@ -124,11 +129,10 @@ def _run(folder: Path, values: configuration.Values, listen: Listener, started: 
         stopped = interrupted
     training.take_best()
     model = Model(folder, {}, values, network, data.source_tokenizer, data.target_tokenizer, device)
-    scored = data.dev[:FINAL_SENTENCES]
     scores = change = None
     if stopped is None:
         scores = model.evaluate(scored)
-        change = {"before": before, "after": base.after(model, data.dev)} if base else None
+        change = {"before": before, "after": base.after(model, scores)} if base else None
         figures = {"scores": scores.as_dict(), "base": change, "seconds": time.monotonic() - started}
         tell(Event("end", figures))
     model.card = _card(values, data, training, model, scores, device)

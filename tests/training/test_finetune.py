@@ -37,6 +37,8 @@ def test_the_new_is_learned_and_the_old_is_scored_beside_it(trained: mirada.Mode
     assert base["path"] == str(trained.path)
     assert base["before"]["new"]["BLEU"] < base["after"]["new"]["BLEU"]
     assert base["before"]["old"]["BLEU"] > base["after"]["old"]["BLEU"]  # forgetting, as it should be here
+    final = next(score for score in tuned.card["scores"]["scores"] if score["name"] == "BLEU")
+    assert base["after"]["new"]["BLEU"] == pytest.approx(final["value"], abs=0.01)  # one figure for one dev part
     known = next(score for score in trained.card["scores"]["scores"] if score["name"] == "BLEU")
     assert base["before"]["old"]["BLEU"] == pytest.approx(known["value"], abs=0.01)
 
@@ -90,6 +92,19 @@ def test_a_damaged_base_is_refused(trained: mirada.Model, toy_tsv: Path, tmp_pat
     with pytest.raises(BundleError, match=r"model\.safetensors: has been altered"):
         mirada.train(toy_tsv, base=base, out=tmp_path / "out", steps=1)
     assert not (tmp_path / "out").exists()
+
+
+def test_what_was_trained_is_kept_when_opening_it_fails(
+    toy_tsv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*arguments: object, **options: object) -> None:
+        raise BundleError("the disk went away")
+
+    monkeypatch.setattr("mirada.training.run.load", fails)
+    with pytest.raises(BundleError, match="went away"):
+        mirada.train(toy_tsv, out=tmp_path / "out", steps=1, settings=toy.TINY)
+    monkeypatch.undo()
+    assert mirada.load(tmp_path / "out").card["training"]["steps"] == 1
 
 
 def test_the_dev_part_travels_with_the_bundle(trained: mirada.Model) -> None:
