@@ -1,18 +1,15 @@
-"""The blocks equal torch.nn's in values and gradients; switches leave out one thing each; tapes change nothing."""
+"""Blocks equal torch.nn in values and gradients, or their formulas."""
 
 from __future__ import annotations
 
-import copy
 import math
-from collections.abc import Sequence
-from typing import Literal, TypeVar
+from typing import Literal
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from mirada.blocks import (
-    FUSED_FROM,
     Decoder,
     DecoderLayer,
     Dropout,
@@ -22,102 +19,26 @@ from mirada.blocks import (
     KeyValues,
     MultiHead,
     Positions,
-    Residual,
     future_mask,
     sinusoidal,
 )
-from mirada.contracts import BOS, EOS, PAD, Batch, Part, Switches, Tape
-from mirada.models.transformer import Transformer, TransformerConfig
-
-Norm = Literal["pre", "post"]
-Module = TypeVar("Module", bound=nn.Module)
-Twins = list[tuple[Sequence[Tensor], Tensor]]
-"""Our parameters, and the reference's one that holds them below each other."""
-
-WIDTH, HEADS, INNER = 12, 3, 20
-LONG = FUSED_FROM + 6
-"""A length at which the fused kernel serves."""
-
-
-def close(actual: Tensor, expected: Tensor, tolerance: float = 1e-10) -> None:
-    torch.testing.assert_close(actual, expected, rtol=0, atol=tolerance)
-
-
-def random(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-
-
-def shaken(module: Module) -> Module:
-    """The module in float64 with every parameter random: also biases and norms, which start as 0 and 1."""
-    module.double()
-    generator = torch.Generator().manual_seed(7)
-    with torch.no_grad():
-        for parameter in module.parameters():
-            parameter.add_(0.2 * torch.randn(parameter.shape, generator=generator, dtype=torch.float64))
-    return module
-
-
-def linear_twins(ours: nn.Linear | nn.LayerNorm, theirs: nn.Linear | nn.LayerNorm) -> Twins:
-    return [([ours.weight], theirs.weight), ([ours.bias], theirs.bias)]
-
-
-def attention_twins(ours: MultiHead, theirs: nn.MultiheadAttention) -> Twins:
-    parts = (ours.query, ours.key, ours.value)
-    assert theirs.in_proj_weight is not None
-    return [
-        ([part.weight for part in parts], theirs.in_proj_weight),
-        ([part.bias for part in parts], theirs.in_proj_bias),
-        *linear_twins(ours.output, theirs.out_proj),
-    ]
-
-
-def encoder_twins(ours: EncoderLayer, theirs: nn.TransformerEncoderLayer) -> Twins:
-    return [
-        *attention_twins(ours.self_, theirs.self_attn),
-        *linear_twins(ours.feed_forward.inner, theirs.linear1),
-        *linear_twins(ours.feed_forward.outer, theirs.linear2),
-        *linear_twins(ours.add_self.norm, theirs.norm1),
-        *linear_twins(ours.add_feed_forward.norm, theirs.norm2),
-    ]
-
-
-def decoder_twins(ours: DecoderLayer, theirs: nn.TransformerDecoderLayer) -> Twins:
-    return [
-        *attention_twins(ours.self_, theirs.self_attn),
-        *attention_twins(ours.cross, theirs.multihead_attn),
-        *linear_twins(ours.feed_forward.inner, theirs.linear1),
-        *linear_twins(ours.feed_forward.outer, theirs.linear2),
-        *linear_twins(ours.add_self.norm, theirs.norm1),
-        *linear_twins(ours.add_cross.norm, theirs.norm2),
-        *linear_twins(ours.add_feed_forward.norm, theirs.norm3),
-    ]
-
-
-def copy_twins(twins: Twins) -> None:
-    with torch.no_grad():
-        for ours, theirs in twins:
-            theirs.copy_(torch.cat(list(ours)))
-
-
-def compare_gradients(ours: Tensor, theirs: Tensor, inputs: Sequence[Tensor], twins: Twins, tolerance: float) -> None:
-    """Both outputs' gradients, of the inputs and of every parameter, are equal."""
-    weights = random(*ours.shape, seed=5)
-    mine = [parameter for group, _ in twins for parameter in group]
-    other = [parameter for _, parameter in twins]
-    found = torch.autograd.grad((ours * weights).sum(), [*inputs, *mine])
-    expected = torch.autograd.grad((theirs * weights).sum(), [*inputs, *other])
-    for one, two in zip(found[: len(inputs)], expected[: len(inputs)], strict=True):
-        close(one, two, tolerance)
-    parts = iter(found[len(inputs) :])
-    for (group, _), gradient in zip(twins, expected[len(inputs) :], strict=True):
-        close(torch.cat([next(parts) for _ in group]), gradient, tolerance)
-        assert gradient.abs().max() > 0 or gradient.shape[0] == 3 * WIDTH  # nothing is compared that plays no part
-
-
-def lengths_mask(lengths: list[int], longest: int) -> Tensor:
-    """[B, S], True where a sentence has a token."""
-    return torch.arange(longest) < torch.tensor(lengths)[:, None]
-
+from mirada.contracts import Tape
+from tests.block_parts import (
+    HEADS,
+    INNER,
+    LONG,
+    WIDTH,
+    Norm,
+    attention_twins,
+    compare_gradients,
+    copy_twins,
+    decoder_twins,
+    encoder_twins,
+    lengths_mask,
+    linear_twins,
+    shaken,
+)
+from tests.tensors import close, random
 
 # --- multi-head attention and feed-forward ---
 
@@ -337,198 +258,3 @@ def test_dropout_lets_gradients_through_where_it_lets_values_through() -> None:
 
 def test_dropout_of_nearly_everything_does_not_fail() -> None:
     assert torch.isfinite(Dropout(0.999)(torch.ones(1000))).all()  # a configuration may ask for any p < 1
-
-
-# --- tapes ---
-
-
-def tiny(norm: Norm = "pre", **choices: object) -> Transformer:
-    config = {"width": WIDTH, "heads": HEADS, "encoder_layers": 2, "decoder_layers": 2, "feed_forward": INNER}
-    model = Transformer(TransformerConfig.model_validate({**config, "norm": norm, "dropout": 0.0, **choices}), 30, 30)
-    return shaken(model).eval()
-
-
-def a_batch(longest: int = 6) -> Batch:
-    """Two sentences, the second one shorter on both sides."""
-    ids = torch.randint(3, 30, (2, longest), generator=torch.Generator().manual_seed(9))
-    source, target = ids.clone(), ids.flip(0)[:, : longest - 1].clone()
-    source[:, -1], source[1, -2], source[1, -1] = EOS, EOS, PAD
-    target[:, 0], target[:, -1], target[1, -2], target[1, -1] = BOS, EOS, EOS, PAD
-    return Batch(source, target)
-
-
-def test_tape_names_every_tensor_by_its_path() -> None:
-    tape = Tape()
-    tiny()(a_batch(), tape)
-    attention = ["q", "k", "v", "weights", "heads"]
-    expected = set()
-    for stack, sublayers in (("encoder", ["self"]), ("decoder", ["self", "cross"])):
-        for layer in range(2):
-            expected |= {f"{stack}.{layer}.{sub}.{name}" for sub in sublayers for name in attention}
-            expected |= {f"{stack}.{layer}.add_{sub}.output" for sub in [*sublayers, "feed_forward"]}
-    assert expected <= tape.tensors.keys()
-    assert {"decoder.1.cross.weights", "encoder.0.self.weights", "encoder.0.add_self.output"} <= expected
-    assert all(not path.startswith(("encoder.", "decoder.")) for path in tape.tensors.keys() - expected)
-    assert tape.tensors["decoder.1.cross.weights"].shape == (2, HEADS, 4, 6)
-    assert tape.tensors["decoder.1.self.weights"].shape == (2, HEADS, 4, 4)
-    assert tape.tensors["encoder.0.self.weights"].shape == (2, HEADS, 6, 6)
-    assert tape.tensors["encoder.0.add_self.output"].shape == (2, 6, WIDTH)
-
-
-def test_tape_holds_weights_that_keep_to_the_masks() -> None:
-    tape, batch = Tape(), a_batch()
-    tiny()(batch, tape)
-    for path, weights in tape.tensors.items():
-        if not path.endswith(".weights"):
-            continue
-        close(weights.sum(-1), torch.ones_like(weights.sum(-1)))
-        if path.startswith("decoder") and ".self." in path:
-            assert (weights.triu(1) == 0).all()
-        else:
-            assert (weights[1, :, :, -1] == 0).all()
-            assert (weights[0] > 0).all()
-
-
-@pytest.mark.parametrize("longest", [6, LONG])
-def test_a_run_with_a_tape_gives_the_same_output(longest: int) -> None:
-    model, batch = tiny(), a_batch(longest)
-    close(model(batch, Tape()), model(batch))
-    short = a_batch()
-    assert torch.equal(model(short, Tape()), model(short))
-
-
-def test_tape_records_only_what_is_wanted() -> None:
-    tape = Tape(["decoder.*.cross.weights", "encoder.1.add_*"])
-    tiny()(a_batch(), tape)
-    assert sorted(tape.tensors) == [
-        "decoder.0.cross.weights",
-        "decoder.1.cross.weights",
-        "encoder.1.add_feed_forward.output",
-        "encoder.1.add_self.output",
-    ]
-
-
-def test_a_part_without_a_path_records_plain_names() -> None:
-    tape, part = Tape(), Part()
-    tape.record(part, "x", torch.zeros(1))
-    part.path = "encoder.3"
-    tape.record(part, "x", torch.ones(1))
-    assert {path: tensor.item() for path, tensor in tape.tensors.items()} == {"x": 0, "encoder.3.x": 1}
-
-
-# --- switches ---
-
-
-def taped(model: Transformer, batch: Batch, switches: Switches | None = None) -> tuple[Tensor, dict[str, Tensor]]:
-    tape = Tape()
-    output = model(batch, tape, switches or Switches())
-    return output, tape.tensors
-
-
-def attentions(model: Transformer) -> list[MultiHead]:
-    return [module for module in model.modules() if isinstance(module, MultiHead)]
-
-
-def test_everything_is_on_unless_named() -> None:
-    model, batch = tiny(), a_batch()
-    assert torch.equal(model(batch), model(batch, None, Switches()))
-
-
-@pytest.mark.parametrize("longest", [6, LONG])
-def test_scale_off_leaves_out_the_division(longest: int) -> None:
-    model, batch = tiny(), a_batch(longest)
-    off = model(batch, None, Switches(scale=False))
-    assert (off - model(batch)).abs().max() > 1e-3
-    larger = copy.deepcopy(model)  # queries that are √d_k times as large undo the division
-    for attention in attentions(larger):
-        for parameter in (attention.query.weight, attention.query.bias):
-            parameter.data *= math.sqrt(WIDTH // HEADS)
-    close(off, larger(batch))
-
-
-def test_future_mask_off_shows_the_tokens_to_come_and_changes_nothing_else() -> None:
-    model, batch = tiny(), a_batch()
-    on, before = taped(model, batch)
-    off, after = taped(model, batch, Switches(future_mask=False))
-    assert (off[:, 0] - on[:, 0]).abs().max() > 1e-3
-    for path in before:
-        if path.startswith("encoder.") or path in ("decoder.0.self.q", "decoder.0.self.k", "decoder.0.self.v"):
-            assert torch.equal(before[path], after[path]), path
-    q, k = after["decoder.0.self.q"], after["decoder.0.self.k"]
-    close(after["decoder.0.self.weights"], (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1))
-    assert (after["decoder.0.cross.weights"][1, :, :, -1] == 0).all()  # the padding's mask is another one
-
-
-def test_positions_off_is_a_model_whose_position_table_is_zero() -> None:
-    model, batch = tiny(), a_batch()
-    off = model(batch, None, Switches(positions=False))
-    assert (off - model(batch)).abs().max() > 1e-3
-    blank = copy.deepcopy(model)
-    blank.positions.table.zero_()
-    close(off, blank(batch))
-
-
-def test_without_positions_an_encoder_does_not_see_the_order() -> None:
-    model, order = tiny(), torch.tensor([3, 0, 2, 1])
-    source = torch.tensor([[5, 6, 7, 8]])
-    target = torch.tensor([[BOS, EOS]])
-    plain, moved = Batch(source, target), Batch(source[:, order], target)
-    off = Switches(positions=False)
-    close(model.encode(moved, None, off), model.encode(plain, None, off)[:, order])
-    assert (model.encode(moved) - model.encode(plain)[:, order]).abs().max() > 1e-3
-
-
-@pytest.mark.parametrize("longest", [6, LONG])
-@pytest.mark.parametrize(
-    ("path", "head"), [("encoder.0.self", 0), ("encoder.1.self", 2), ("decoder.0.self", 1), ("decoder.1.cross", 2)]
-)
-def test_a_silenced_head_is_a_zeroed_slice_of_the_output_matrix(path: str, head: int, longest: int) -> None:
-    model, batch = tiny(), a_batch(longest)
-    off = model(batch, None, Switches(heads_off=frozenset({(path, head)})))
-    assert (off - model(batch)).abs().max() > 1e-4
-    cut = copy.deepcopy(model)
-    (attention,) = [attention for attention in attentions(cut) if attention.path == path]
-    size = WIDTH // HEADS
-    attention.output.weight.data[:, head * size : (head + 1) * size] = 0
-    close(off, cut(batch))
-
-
-def test_two_silenced_heads_of_one_attention() -> None:
-    model, batch = tiny(), a_batch()
-    off = model(batch, None, Switches(heads_off=frozenset({("encoder.0.self", 0), ("encoder.0.self", 2)})))
-    cut = copy.deepcopy(model)
-    size = WIDTH // HEADS
-    weight = attentions(cut)[0].output.weight.data
-    weight[:, :size], weight[:, 2 * size :] = 0, 0
-    close(off, cut(batch))
-
-
-@pytest.mark.parametrize("norm", ["pre", "post"])
-@pytest.mark.parametrize("sublayer", ["encoder.0.self", "encoder.1.self", "decoder.0.self", "decoder.1.cross"])
-def test_a_cut_residual_leaves_the_sublayer_alone(norm: Norm, sublayer: str) -> None:
-    model, batch = tiny(norm), a_batch()
-    stack, layer, name = sublayer.split(".")
-    residual = f"{stack}.{layer}.add_{name}"
-    on, before = taped(model, batch)
-    off, after = taped(model, batch, Switches(residual_off=frozenset({residual})))
-    assert (off - on).abs().max() > 1e-3
-    parts = dict(model.named_modules())
-    attention = parts[f"{stack}.layers.{layer}.{name.replace('self', 'self_')}"]
-    add = parts[f"{stack}.layers.{layer}.add_{name}"]
-    assert isinstance(attention, MultiHead)
-    assert isinstance(add, Residual)
-    added = attention.output(after[f"{sublayer}.heads"].transpose(1, 2).flatten(2))
-    close(after[f"{residual}.output"], added if norm == "pre" else add.norm(added))
-    order = list(after)  # what comes before the cut is as it was, and the cut itself is not
-    place = order.index(f"{residual}.output")
-    assert all(torch.equal(before[path], after[path]) for path in order[:place])
-    assert not torch.equal(before[order[place]], after[order[place]])
-
-
-def test_a_cut_residual_around_the_feed_forward() -> None:
-    model, batch = tiny("post"), a_batch()
-    _, after = taped(model, batch, Switches(residual_off=frozenset({"encoder.0.add_feed_forward"})))
-    layer = model.encoder.layers[0]
-    assert isinstance(layer, EncoderLayer)
-    inside = layer.feed_forward(after["encoder.0.add_self.output"])
-    close(after["encoder.0.add_feed_forward.output"], layer.add_feed_forward.norm(inside))

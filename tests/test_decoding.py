@@ -1,12 +1,9 @@
-"""Decoding without a model: generators whose distributions are known, so that every answer can be computed by hand."""
+"""Greedy and beam search against all sequences; limits, batch mates, prefixes, attention."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -14,112 +11,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from torch import Tensor
 
-from mirada.contracts import BOS, EOS, PAD, Batch, State, Step
-from mirada.decoding import DecodeConfig, Hypothesis, decode
-
-V = 7
-"""PAD, BOS, EOS and four words."""
-A, B, C, D = 3, 4, 5, 6
-KINDS = 5
-"""How many different sentences there are: a source's first id says which."""
-S = 12
-"""The length of every source: room for the history that a fake attention shows."""
-
-
-@dataclass(frozen=True)
-class History:
-    """All that the fake remembers: a row's sentence, and its tokens so far."""
-
-    kind: Tensor  # [R]
-    tokens: Tensor  # [R, t]
-    attention: bool
-
-    def select(self, rows: Tensor) -> History:
-        return History(self.kind[rows], self.tokens[rows], self.attention)
-
-
-@dataclass(frozen=True)
-class Fake:
-    """A generator whose next token depends on the sentence and the last token, by a table of logits [KINDS, V, V].
-
-    Its attention over the source is the row's history: the tokens it was given so far, and zeros.
-    """
-
-    table: Tensor
-
-    def start(self, batch: Batch, *, attention: bool = False) -> Step:
-        return self._say(History(batch.source[:, 0], batch.target, attention))
-
-    def step(self, tokens: Tensor, state: State) -> Step:
-        assert isinstance(state, History)
-        return self._say(History(state.kind, torch.cat([state.tokens, tokens[:, None]], 1), state.attention))
-
-    def _say(self, state: History) -> Step:
-        attention = None
-        if state.attention:
-            attention = torch.zeros(len(state.tokens), 1, 1, S)
-            attention[:, 0, 0, : state.tokens.shape[1]] = state.tokens.float()
-        return Step(self.table[state.kind, state.tokens[:, -1]], state, attention)
-
-    def log_p(self, kind: int, previous: int) -> list[float]:
-        """The log probabilities of what may be said after a token: padding and BOS keep their share, but never are."""
-        found = self.table[kind, previous].double().log_softmax(-1)
-        found[[PAD, BOS]] = -math.inf
-        return found.tolist()
-
-    def replay(self, kind: int, prefix: Sequence[int], tokens: Sequence[int]) -> float:
-        """log p of the tokens after a prefix, and of EOS after them."""
-        sequence = [BOS, *prefix, *tokens, EOS]
-        pairs = list(itertools.pairwise(sequence))[len(prefix) :]
-        return sum(self.log_p(kind, previous)[token] for previous, token in pairs)
-
-
-def any_fake(seed: int, sharpness: float = 1.5) -> Fake:
-    return Fake(sharpness * torch.randn(KINDS, V, V, generator=torch.Generator().manual_seed(seed)))
-
-
-def chain(*tokens: int, otherwise: float = -8.0) -> Fake:
-    """A generator that says these tokens and ends; every other token is unlikely."""
-    table = torch.full((KINDS, V, V), otherwise)
-    for previous, token in itertools.pairwise([BOS, *tokens, EOS]):
-        table[:, previous, token] = 0.0
-    return Fake(table)
-
-
-def distribution(**p: float) -> Fake:
-    """A generator that always says A, B, C, D or EOS with the given probabilities."""
-    logits = torch.full((V,), -math.inf)
-    for name, share in p.items():
-        logits[{"A": A, "B": B, "C": C, "D": D, "EOS": EOS}[name]] = math.log(share)
-    return Fake(logits.expand(KINDS, V, V))
-
-
-def batch_of(kinds: Sequence[int], prefix: Sequence[int] = ()) -> Batch:
-    source = torch.full((len(kinds), S), A)
-    source[:, 0] = torch.tensor(kinds)
-    return Batch(source, torch.tensor([[BOS, *prefix]] * len(kinds)))
-
-
-def run(
-    fake: Fake, kinds: Sequence[int], limits: int | Sequence[int], prefix: Sequence[int] = (), **options: Any
-) -> list[list[Hypothesis]]:
-    attention = options.pop("attention", False)
-    limits = [limits] * len(kinds) if isinstance(limits, int) else limits
-    return decode(fake, batch_of(kinds, prefix), DecodeConfig(**options), limits, attention=attention)
-
-
-def same(one: Sequence[Hypothesis], two: Sequence[Hypothesis]) -> None:
-    assert [h.tokens for h in one] == [h.tokens for h in two]
-    assert [h.complete for h in one] == [h.complete for h in two]
-    assert [h.score for h in one] == pytest.approx([h.score for h in two], abs=1e-5)
-    assert [h.log_probability for h in one] == pytest.approx([h.log_probability for h in two], abs=1e-5)
-
-
-seeds = st.integers(0, 2**16)
-quick = settings(max_examples=30, deadline=None)
-
+from mirada.contracts import BOS, EOS, PAD, Batch
+from mirada.decoding import DecodeConfig, decode
+from tests.fake_generator import KINDS, A, B, C, D, Fake, S, V, any_fake, chain, distribution, quick, run, same, seeds
 
 # --- greedy and beam ---
 
@@ -359,97 +254,6 @@ def test_attention_follows_a_hypothesis_through_the_beam(
 
 def test_no_attention_unless_it_is_asked_for() -> None:
     assert run(any_fake(0), [0], 5, beam=2)[0][0].attention is None
-
-
-# --- sampling ---
-
-
-def draws(fake: Fake, rounds: int = 12, **options: Any) -> Counter[int]:
-    """How often each token was drawn first; EOS if it was that one."""
-    first: Counter[int] = Counter()
-    for seed in range(rounds):
-        (found,) = run(fake, [0], 2, sample=True, n_best=256, seed=seed, **options)
-        assert len(found) == 256
-        first.update(h.tokens[0] if h.tokens else EOS for h in found)
-    return first
-
-
-def assert_follows(counts: Counter[int], expected: dict[int, float]) -> None:
-    """Pearson's χ² stays below what it passes once in 10,000 times (five degrees of freedom at most)."""
-    total = counts.total()
-    assert set(counts) <= set(expected)
-    statistic = sum((counts[token] - total * p) ** 2 / (total * p) for token, p in expected.items())
-    assert statistic < 25.7
-    assert sum(expected.values()) == pytest.approx(1)
-
-
-SHARES = {A: 0.4, B: 0.3, C: 0.15, D: 0.1, EOS: 0.05}
-FOUR_WORDS = distribution(A=0.4, B=0.3, C=0.15, D=0.1, EOS=0.05)
-
-
-def normalised(shares: dict[int, float]) -> dict[int, float]:
-    whole = sum(shares.values())
-    return {token: share / whole for token, share in shares.items()}
-
-
-def test_samples_follow_the_distribution() -> None:
-    assert_follows(draws(FOUR_WORDS), SHARES)
-
-
-@pytest.mark.parametrize("temperature", [0.5, 2.0])
-def test_temperature_sharpens_and_flattens(temperature: float) -> None:
-    expected = normalised({token: share ** (1 / temperature) for token, share in SHARES.items()})
-    assert_follows(draws(FOUR_WORDS, temperature=temperature), expected)
-
-
-@pytest.mark.parametrize(("k", "kept"), [(1, [A]), (2, [A, B]), (3, [A, B, C]), (0, list(SHARES)), (99, list(SHARES))])
-def test_top_k_keeps_the_likeliest(k: int, kept: list[int]) -> None:
-    assert_follows(draws(FOUR_WORDS, 6, top_k=k), normalised({token: SHARES[token] for token in kept}))
-
-
-@pytest.mark.parametrize(
-    ("p", "kept"), [(0.01, [A]), (0.39, [A]), (0.41, [A, B]), (0.69, [A, B]), (0.71, [A, B, C]), (1.0, list(SHARES))]
-)
-def test_top_p_keeps_the_nucleus(p: float, kept: list[int]) -> None:
-    assert_follows(draws(FOUR_WORDS, 6, top_p=p), normalised({token: SHARES[token] for token in kept}))
-
-
-def test_top_k_and_top_p_together_and_with_unsorted_probabilities() -> None:
-    fake = distribution(A=0.05, B=0.4, C=0.1, D=0.3, EOS=0.15)
-    assert_follows(draws(fake, 6, top_k=3), normalised({B: 0.4, D: 0.3, EOS: 0.15}))
-    assert_follows(draws(fake, 6, top_k=4, top_p=0.6), normalised({B: 0.4, D: 0.3}))
-
-
-def test_later_tokens_follow_their_distribution_too() -> None:
-    table = FOUR_WORDS.table.clone()
-    table[:, A] = distribution(C=0.7, D=0.3).table[0, 0]
-    second: Counter[int] = Counter()
-    for seed in range(12):
-        (found,) = run(Fake(table), [0], 3, sample=True, n_best=256, seed=seed)
-        second.update(h.tokens[1] for h in found if h.tokens[:1] == [A])
-    assert_follows(second, {C: 0.7, D: 0.3})
-
-
-@quick
-@given(seeds, st.sampled_from([{}, {"top_k": 2}, {"top_p": 0.5}, {"temperature": 3.0}]))
-def test_samples_are_scored_by_the_models_own_probabilities(seed: int, options: dict[str, Any]) -> None:
-    fake = any_fake(seed)
-    (found,) = run(fake, [1], 6, sample=True, n_best=6, seed=seed, **options)
-    assert len(found) == 6
-    assert [h.score for h in found] == sorted((h.score for h in found), reverse=True)
-    for hypothesis in found:
-        assert hypothesis.log_probability == pytest.approx(fake.replay(1, (), hypothesis.tokens), abs=1e-4)
-
-
-def test_the_seed_decides_the_sample() -> None:
-    def sample(kinds: Sequence[int], seed: int) -> list[list[list[int]]]:
-        found = run(any_fake(1), kinds, 8, sample=True, n_best=5, seed=seed)
-        return [[h.tokens for h in hypotheses] for hypotheses in found]
-
-    assert sample([3], 4) == sample([3], 4)
-    assert sample([3], 4) != sample([3], 5)
-    assert sample([0, 3, 1], 4)[1] == sample([3], 4)[0]
-    assert sample([3, 3], 4)[0] == sample([3, 3], 4)[1]
 
 
 # --- the configuration ---

@@ -14,10 +14,9 @@ from torch import Tensor, nn
 from mirada.blocks import DecoderLayer, EncoderLayer, MultiHead
 from mirada.contracts import BOS, EOS, PAD, Batch, Step, Switches, Tape
 from mirada.models.transformer import PRESETS, Transformer, TransformerConfig, TransformerState
-from tests.test_blocks import (
+from tests.block_parts import (
     LONG,
     Twins,
-    close,
     compare_gradients,
     copy_twins,
     decoder_twins,
@@ -25,6 +24,7 @@ from tests.test_blocks import (
     linear_twins,
     shaken,
 )
+from tests.tensors import close
 
 Norm = Literal["pre", "post"]
 VOCABULARY = 40

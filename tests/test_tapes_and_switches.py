@@ -1,0 +1,214 @@
+"""A tape records what it is asked for and changes nothing; a switch leaves out one part and nothing else."""
+
+from __future__ import annotations
+
+import copy
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from mirada.blocks import (
+    EncoderLayer,
+    MultiHead,
+    Residual,
+)
+from mirada.contracts import BOS, EOS, PAD, Batch, Part, Switches, Tape
+from mirada.models.transformer import Transformer, TransformerConfig
+from tests.block_parts import HEADS, INNER, LONG, WIDTH, Norm, shaken
+from tests.tensors import close
+
+# --- tapes ---
+
+
+def tiny(norm: Norm = "pre", **choices: object) -> Transformer:
+    config = {"width": WIDTH, "heads": HEADS, "encoder_layers": 2, "decoder_layers": 2, "feed_forward": INNER}
+    model = Transformer(TransformerConfig.model_validate({**config, "norm": norm, "dropout": 0.0, **choices}), 30, 30)
+    return shaken(model).eval()
+
+
+def a_batch(longest: int = 6) -> Batch:
+    """Two sentences, the second one shorter on both sides."""
+    ids = torch.randint(3, 30, (2, longest), generator=torch.Generator().manual_seed(9))
+    source, target = ids.clone(), ids.flip(0)[:, : longest - 1].clone()
+    source[:, -1], source[1, -2], source[1, -1] = EOS, EOS, PAD
+    target[:, 0], target[:, -1], target[1, -2], target[1, -1] = BOS, EOS, EOS, PAD
+    return Batch(source, target)
+
+
+def test_tape_names_every_tensor_by_its_path() -> None:
+    tape = Tape()
+    tiny()(a_batch(), tape)
+    attention = ["q", "k", "v", "weights", "heads"]
+    expected = set()
+    for stack, sublayers in (("encoder", ["self"]), ("decoder", ["self", "cross"])):
+        for layer in range(2):
+            expected |= {f"{stack}.{layer}.{sub}.{name}" for sub in sublayers for name in attention}
+            expected |= {f"{stack}.{layer}.add_{sub}.output" for sub in [*sublayers, "feed_forward"]}
+    assert expected <= tape.tensors.keys()
+    assert {"decoder.1.cross.weights", "encoder.0.self.weights", "encoder.0.add_self.output"} <= expected
+    assert all(not path.startswith(("encoder.", "decoder.")) for path in tape.tensors.keys() - expected)
+    assert tape.tensors["decoder.1.cross.weights"].shape == (2, HEADS, 4, 6)
+    assert tape.tensors["decoder.1.self.weights"].shape == (2, HEADS, 4, 4)
+    assert tape.tensors["encoder.0.self.weights"].shape == (2, HEADS, 6, 6)
+    assert tape.tensors["encoder.0.add_self.output"].shape == (2, 6, WIDTH)
+
+
+def test_tape_holds_weights_that_keep_to_the_masks() -> None:
+    tape, batch = Tape(), a_batch()
+    tiny()(batch, tape)
+    for path, weights in tape.tensors.items():
+        if not path.endswith(".weights"):
+            continue
+        close(weights.sum(-1), torch.ones_like(weights.sum(-1)))
+        if path.startswith("decoder") and ".self." in path:
+            assert (weights.triu(1) == 0).all()
+        else:
+            assert (weights[1, :, :, -1] == 0).all()
+            assert (weights[0] > 0).all()
+
+
+@pytest.mark.parametrize("longest", [6, LONG])
+def test_a_run_with_a_tape_gives_the_same_output(longest: int) -> None:
+    model, batch = tiny(), a_batch(longest)
+    close(model(batch, Tape()), model(batch))
+    short = a_batch()
+    assert torch.equal(model(short, Tape()), model(short))
+
+
+def test_tape_records_only_what_is_wanted() -> None:
+    tape = Tape(["decoder.*.cross.weights", "encoder.1.add_*"])
+    tiny()(a_batch(), tape)
+    assert sorted(tape.tensors) == [
+        "decoder.0.cross.weights",
+        "decoder.1.cross.weights",
+        "encoder.1.add_feed_forward.output",
+        "encoder.1.add_self.output",
+    ]
+
+
+def test_a_part_without_a_path_records_plain_names() -> None:
+    tape, part = Tape(), Part()
+    tape.record(part, "x", torch.zeros(1))
+    part.path = "encoder.3"
+    tape.record(part, "x", torch.ones(1))
+    assert {path: tensor.item() for path, tensor in tape.tensors.items()} == {"x": 0, "encoder.3.x": 1}
+
+
+# --- switches ---
+
+
+def taped(model: Transformer, batch: Batch, switches: Switches | None = None) -> tuple[Tensor, dict[str, Tensor]]:
+    tape = Tape()
+    output = model(batch, tape, switches or Switches())
+    return output, tape.tensors
+
+
+def attentions(model: Transformer) -> list[MultiHead]:
+    return [module for module in model.modules() if isinstance(module, MultiHead)]
+
+
+def test_everything_is_on_unless_named() -> None:
+    model, batch = tiny(), a_batch()
+    assert torch.equal(model(batch), model(batch, None, Switches()))
+
+
+@pytest.mark.parametrize("longest", [6, LONG])
+def test_scale_off_leaves_out_the_division(longest: int) -> None:
+    model, batch = tiny(), a_batch(longest)
+    off = model(batch, None, Switches(scale=False))
+    assert (off - model(batch)).abs().max() > 1e-3
+    larger = copy.deepcopy(model)  # queries that are √d_k times as large undo the division
+    for attention in attentions(larger):
+        for parameter in (attention.query.weight, attention.query.bias):
+            parameter.data *= math.sqrt(WIDTH // HEADS)
+    close(off, larger(batch))
+
+
+def test_future_mask_off_shows_the_tokens_to_come_and_changes_nothing_else() -> None:
+    model, batch = tiny(), a_batch()
+    on, before = taped(model, batch)
+    off, after = taped(model, batch, Switches(future_mask=False))
+    assert (off[:, 0] - on[:, 0]).abs().max() > 1e-3
+    for path in before:
+        if path.startswith("encoder.") or path in ("decoder.0.self.q", "decoder.0.self.k", "decoder.0.self.v"):
+            assert torch.equal(before[path], after[path]), path
+    q, k = after["decoder.0.self.q"], after["decoder.0.self.k"]
+    close(after["decoder.0.self.weights"], (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1))
+    assert (after["decoder.0.cross.weights"][1, :, :, -1] == 0).all()  # the padding's mask is another one
+
+
+def test_positions_off_is_a_model_whose_position_table_is_zero() -> None:
+    model, batch = tiny(), a_batch()
+    off = model(batch, None, Switches(positions=False))
+    assert (off - model(batch)).abs().max() > 1e-3
+    blank = copy.deepcopy(model)
+    blank.positions.table.zero_()
+    close(off, blank(batch))
+
+
+def test_without_positions_an_encoder_does_not_see_the_order() -> None:
+    model, order = tiny(), torch.tensor([3, 0, 2, 1])
+    source = torch.tensor([[5, 6, 7, 8]])
+    target = torch.tensor([[BOS, EOS]])
+    plain, moved = Batch(source, target), Batch(source[:, order], target)
+    off = Switches(positions=False)
+    close(model.encode(moved, None, off), model.encode(plain, None, off)[:, order])
+    assert (model.encode(moved) - model.encode(plain)[:, order]).abs().max() > 1e-3
+
+
+@pytest.mark.parametrize("longest", [6, LONG])
+@pytest.mark.parametrize(
+    ("path", "head"), [("encoder.0.self", 0), ("encoder.1.self", 2), ("decoder.0.self", 1), ("decoder.1.cross", 2)]
+)
+def test_a_silenced_head_is_a_zeroed_slice_of_the_output_matrix(path: str, head: int, longest: int) -> None:
+    model, batch = tiny(), a_batch(longest)
+    off = model(batch, None, Switches(heads_off=frozenset({(path, head)})))
+    assert (off - model(batch)).abs().max() > 1e-4
+    cut = copy.deepcopy(model)
+    (attention,) = [attention for attention in attentions(cut) if attention.path == path]
+    size = WIDTH // HEADS
+    attention.output.weight.data[:, head * size : (head + 1) * size] = 0
+    close(off, cut(batch))
+
+
+def test_two_silenced_heads_of_one_attention() -> None:
+    model, batch = tiny(), a_batch()
+    off = model(batch, None, Switches(heads_off=frozenset({("encoder.0.self", 0), ("encoder.0.self", 2)})))
+    cut = copy.deepcopy(model)
+    size = WIDTH // HEADS
+    weight = attentions(cut)[0].output.weight.data
+    weight[:, :size], weight[:, 2 * size :] = 0, 0
+    close(off, cut(batch))
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("sublayer", ["encoder.0.self", "encoder.1.self", "decoder.0.self", "decoder.1.cross"])
+def test_a_cut_residual_leaves_the_sublayer_alone(norm: Norm, sublayer: str) -> None:
+    model, batch = tiny(norm), a_batch()
+    stack, layer, name = sublayer.split(".")
+    residual = f"{stack}.{layer}.add_{name}"
+    on, before = taped(model, batch)
+    off, after = taped(model, batch, Switches(residual_off=frozenset({residual})))
+    assert (off - on).abs().max() > 1e-3
+    parts = dict(model.named_modules())
+    attention = parts[f"{stack}.layers.{layer}.{name.replace('self', 'self_')}"]
+    add = parts[f"{stack}.layers.{layer}.add_{name}"]
+    assert isinstance(attention, MultiHead)
+    assert isinstance(add, Residual)
+    added = attention.output(after[f"{sublayer}.heads"].transpose(1, 2).flatten(2))
+    close(after[f"{residual}.output"], added if norm == "pre" else add.norm(added))
+    order = list(after)  # what comes before the cut is as it was, and the cut itself is not
+    place = order.index(f"{residual}.output")
+    assert all(torch.equal(before[path], after[path]) for path in order[:place])
+    assert not torch.equal(before[order[place]], after[order[place]])
+
+
+def test_a_cut_residual_around_the_feed_forward() -> None:
+    model, batch = tiny("post"), a_batch()
+    _, after = taped(model, batch, Switches(residual_off=frozenset({"encoder.0.add_feed_forward"})))
+    layer = model.encoder.layers[0]
+    assert isinstance(layer, EncoderLayer)
+    inside = layer.feed_forward(after["encoder.0.add_self.output"])
+    close(after["encoder.0.add_feed_forward.output"], layer.add_feed_forward.norm(inside))
