@@ -7,12 +7,15 @@ import sys
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from itertools import pairwise, permutations
+from random import Random
 
 import pytest
 
 from mirada.data import builtin
 from mirada.data.builtin import LANGUAGES, Example, inflect_pt, lexicon, notes, training, words
-from mirada.data.builtin.speech import every, preferred
+from mirada.data.builtin.compose import Composer
+from mirada.data.builtin.corpus import _apply, _Pair
+from mirada.data.builtin.speech import Choice, Item, Word, every, preferred, text_of, ways
 from mirada.errors import UsageError
 
 DIRECTIONS = list(permutations(LANGUAGES, 2))
@@ -301,16 +304,37 @@ def test_impossible_requests_say_so_at_once(source: str, target: str, pairs: int
 
 
 def test_a_choice_gives_its_first_wording_first() -> None:
-    from mirada.data.builtin.speech import Choice, Item
-
     items: list[Item] = [("a", ()), Choice([("b", ())], [("c", ())]), Choice([("d", ())], [])]
-    assert [[word for word, _ in wording] for wording in every(items, 8)] == [
+    assert [[word for word, _ in wording] for wording in every(items)] == [
         ["a", "b", "d"],
         ["a", "b"],
         ["a", "c", "d"],
         ["a", "c"],
     ]
+    assert ways(items) == 4
     assert [word for word, _ in preferred(items)] == ["a", "b", "d"]
+
+
+def test_no_right_translation_is_missing_from_the_test() -> None:
+    """Whatever the target language may say, chosen at random and not listed, is among the references."""
+    composer, chance, found = Composer(Random(11)), Random(12), 0
+    for meaning in (composer.meaning() for _ in range(400)):
+        pair = _Pair(meaning, "en", "pt", chance)
+        if pair.can_be_listed():
+            listed = pair.example(complete=True).targets
+            _apply(chance.choice(pair.readings))
+            words_ = [chosen(item, chance) for item in pair.listener.sentence(meaning.root)]
+            text = text_of(pair.listener.finish([word for part in words_ for word in part]))
+            assert text in listed
+            found += len(listed) > 20
+    assert found > 10
+
+
+def chosen(item: Item, chance: Random) -> list[Word]:
+    """A wording of a stretch of a sentence."""
+    if isinstance(item, tuple):
+        return [item]
+    return [word for inner in chance.choice(item.options) for word in chosen(inner, chance)]
 
 
 def test_portuguese_pronouns_after_infinitives() -> None:

@@ -12,7 +12,7 @@ from mirada.data.builtin.lexicon import LANGUAGES
 from mirada.data.builtin.meaning import Meaning, Thing
 from mirada.data.builtin.notes import meanings
 from mirada.data.builtin.pt import Portuguese
-from mirada.data.builtin.speech import align, every, preferred, sampled, text_of
+from mirada.data.builtin.speech import align, every, preferred, sampled, text_of, ways
 from mirada.data.builtin.split import part
 from mirada.errors import UsageError
 
@@ -22,8 +22,8 @@ _REALISERS: dict[str, Spanish | English | Portuguese] = {"es": Spanish(), "en": 
 CAPACITY = {"training": 5_000_000, "test": 100_000}
 
 LONGEST = 60  # words
-_MOST_TARGETS = 64  # for a reading of the source; long sentences have more wordings than anyone wants
-_MOST_OPEN = 3  # referents that are read in every way; each doubles the translations
+_MOST_TARGETS = 256  # for a reading of the source; a sentence that has more is not used in the test
+_MOST_OPEN = 3  # referents that are read in every way; likewise
 
 
 _Setting = tuple[
@@ -87,7 +87,7 @@ def _draw(source: str, target: str, wanted: dict[str, int], seed: int) -> Iterat
         if not wanted.get(kind):
             continue
         pair = _Pair(meaning, source, target, rng)
-        if pair.source in seen or not pair.usable():
+        if pair.source in seen or not pair.usable() or (kind != "train" and not pair.can_be_listed()):
             continue
         seen.add(pair.source)
         wanted[kind] -= 1
@@ -100,6 +100,7 @@ class _Pair:
     def __init__(self, meaning: Meaning, source: str, target: str, rng: Random | None = None) -> None:
         self.meaning = meaning
         self.readings = _readings(meaning, source)
+        self.leaves_open = source != "es"  # Spanish says who is meant
         _apply(self.readings[0])
         speaker = _REALISERS[source]
         self.listener = _REALISERS[target]
@@ -112,12 +113,22 @@ class _Pair:
         lengths = len(self.said), len(self.heard)
         return min(lengths) >= 2 and max(lengths) <= LONGEST and _NOTES.isdisjoint((self.source, self.target))
 
+    def can_be_listed(self) -> bool:
+        """Whether all right translations can be: of a few long sentences there are thousands."""
+        if self.leaves_open and len(self.meaning.open) > _MOST_OPEN:
+            return False
+        for reading in self.readings:
+            _apply(reading)
+            if ways(self.listener.sentence(self.meaning.root)) > _MOST_TARGETS:
+                return False
+        return True
+
     def example(self, complete: bool) -> Example:
         """The example, with every right translation if it is to be complete."""
         targets = [self.target]
         for reading in self.readings if complete else ():
             _apply(reading)
-            for wording in every(self.listener.sentence(self.meaning.root), _MOST_TARGETS):
+            for wording in every(self.listener.sentence(self.meaning.root)):
                 targets.append(text_of(self.listener.finish(wording)))
         return Example(self.source, tuple(dict.fromkeys(targets)), align(self.said, self.heard))
 

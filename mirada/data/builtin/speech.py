@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from itertools import product
+from math import prod
 from random import Random
 
 from mirada.data.builtin.lexicon import Phrase
@@ -92,16 +93,20 @@ def sampled(items: Iterable[Item], rng: Random) -> list[Word]:
     return chosen
 
 
-def every(items: Iterable[Item], limit: int) -> list[list[Word]]:
-    """Every wording, the preferred one first; no more than about `limit`."""
+def ways(items: Iterable[Item]) -> int:
+    """How many wordings there are."""
+    return prod(sum(map(ways, item.options)) for item in items if not isinstance(item, tuple))
+
+
+def every(items: Iterable[Item]) -> list[list[Word]]:
+    """Every wording, the preferred one first. A long sentence may have thousands: ask `ways` before."""
     found: list[list[Word]] = [[]]
     for item in items:
         if isinstance(item, tuple):
             for wording in found:
                 wording.append(item)
         else:
-            room = max(1, limit // len(found))
-            endings = [ending for option in item.options for ending in every(option, room)][:room]
+            endings = [ending for option in item.options for ending in every(option)]
             found = [wording + ending for wording, ending in product(found, endings)]
     return found
 
