@@ -13,7 +13,7 @@ import torch
 from bench.peer import VOCABULARY, batches, marian, ours
 from mirada.data.batching import collate
 from mirada.decoding import DecodeConfig, decode
-from mirada.tasks.translation import similar
+from mirada.tasks.translator import similar
 
 SENTENCES, LENGTH, ROUNDS = 64, 20, 3
 

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from mirada import config as configuration
-from mirada import models
+from mirada import models, tasks
 from mirada.data.checkup import check
 from mirada.data.sources import Paths, data_settings
 from mirada.errors import BundleError, DataError, UsageError
-from mirada.model import Model, info, info_text, load
+from mirada.model import info, info_text, load
+from mirada.tasks.task import Model
 from mirada.training import finetune
 from mirada.training.loop import Listener
 from mirada.training.run import check_config, run
@@ -22,9 +23,10 @@ __all__ = ["Model", "check", "info", "info_text", "load", "train"]
 
 
 def train(
-    pairs: Paths = (),
+    files: Paths = (),
     *,
     out: str | Path | None = None,
+    task: str | None = None,
     dev: Paths = (),
     source: str | Path | None = None,
     target: Paths = (),
@@ -45,9 +47,10 @@ def train(
     resume: str | Path | None = None,
     overwrite: bool = False,
     listen: Listener = lambda event: None,
-) -> Model:
-    """Train a translator from files of sentence pairs (or from `source` and `target` files) into a bundle.
+) -> Any:
+    """Train a model from files into a bundle, and open it: a translator from sentence pairs, unless `task` is another.
 
+    Sentence pairs may also come as `source` and `target` files.
     `base` is a bundle to go on from: its tokenizer, sizes and weights. `columns` say which of a table are meant.
     Settings come from the preset, then the `config` file, then `settings` ({"model": {"width": 128}}), then the other
     arguments. `resume` goes on with an interrupted run, or with a finished one whose budget is raised.
@@ -56,11 +59,12 @@ def train(
     budget = {"minutes": minutes, "epochs": epochs, "steps": steps}
     machine = {"seed": seed, "threads": threads, "device": device}
     given = {
-        "data": data_settings(pairs, source, target, dev, source_language, target_language, columns, absolute=True),
+        "data": data_settings(files, source, target, dev, source_language, target_language, columns, absolute=True),
         "train": {key: value for key, value in {**budget, **machine}.items() if value is not None},
     }
     if resume is not None:
-        if given["data"] or out or model or preset or base or config or overwrite or "seed" in given["train"]:
+        other = (given["data"], out, task, model, preset, base, config, overwrite, "seed" in given["train"])
+        if any(other):
             raise UsageError(
                 "--resume takes the bundle alone; only the budget, --threads, --device and --set may change"
             )
@@ -69,17 +73,18 @@ def train(
     else:
         if base is not None and (model or preset):
             raise UsageError(f"--base {base}: decides the model and its sizes; leave out --model and --preset")
-        values = _effective(model, preset, base, config, settings, given)
+        values = _effective(task, model, preset, base, config, settings, given)
         folder = _claim(out, overwrite)
     try:
         return run(folder, values, listen, started)
-    except DataError:
+    except (DataError, UsageError):
         if resume is None:  # nothing has begun: the name is free again
             shutil.rmtree(folder)
         raise
 
 
 def _effective(
+    task: str | None,
     model: str | None,
     preset: str | None,
     base: str | Path | None,
@@ -90,14 +95,19 @@ def _effective(
     """The whole configuration of a new run, checked."""
     from_file = configuration.read(config) if config else {}
     named = configuration.merge(from_file, settings or {}).get("model", {})
+    wanted = model or (named.get("name") if isinstance(named, dict) else None)
+    asked = task or from_file.get("task")
     if base is not None:
-        inherited = finetune.inherited(Path(base))
-        values = check_config(configuration.merge(inherited, from_file, settings or {}, given))
+        inherited = finetune.inherited(Path(base), asked)
+        defaults = tasks.find(inherited["task"]).defaults
+        values = check_config(configuration.merge(defaults, inherited, from_file, settings or {}, given))
         finetune.check_fit(inherited, values)
         return values
-    chosen = models.named(model or (named.get("name") if isinstance(named, dict) else None) or "transformer")
-    sizes = models.find_preset(chosen["name"], preset or "small")
-    return check_config(configuration.merge(sizes, from_file, settings or {}, {"model": chosen}, given))
+    chosen_task = tasks.find(models.meant(asked or "translation", wanted))
+    chosen = models.named(wanted or chosen_task.default_model)
+    sizes = models.find_preset(chosen["name"], chosen_task.name, preset or "small")
+    about: configuration.Values = {"task": chosen_task.name, "model": chosen}
+    return check_config(configuration.merge(chosen_task.defaults, sizes, from_file, settings or {}, about, given))
 
 
 def _claim(out: str | Path | None, overwrite: bool) -> Path:

@@ -1,10 +1,10 @@
 """What training leaves and everything else reads: a directory of plain files, no pickles, no code.
 
     model.safetensors   the weights alone: equal weights, equal bytes
-    tokenizer.json      the subwords (`tokenizer.target.json` too, when the languages have one each)
+    tokenizer.json, …   what its task needs besides: tokenizers, labels, a scale
     config.yaml         the whole effective configuration
     card.json           format version, task, languages, scores, data, software; sha256 of the other files
-    dev.jsonl           the sentences the scores were measured on, so that they can be measured again
+    dev.jsonl           the examples the scores were measured on, so that they can be measured again
     log.jsonl           what happened during training, a line an event
     curves.png          the same, as a picture
     run/                checkpoints and the tokenised corpus: what `--resume` needs; may be deleted
@@ -29,7 +29,6 @@ from safetensors.torch import save as save_tensors
 from torch import Tensor, nn
 
 from mirada import config as configuration
-from mirada.data.tokenizer import Tokenizer
 from mirada.errors import BundleError
 from mirada.files import write_bytes, write_text
 
@@ -40,13 +39,13 @@ SMALL_FILE = 64 * 2**20
 
 @dataclass
 class Bundle:
-    """An opened bundle: everything but the model, which `api` builds from it."""
+    """An opened bundle: everything but the model, which its task builds from it."""
 
     path: Path
     card: dict[str, Any]
     config: configuration.Values
-    source_tokenizer: Tokenizer
-    target_tokenizer: Tokenizer
+    files: dict[str, bytes]
+    """What the task put into it."""
     weights: dict[str, Tensor]
 
 
@@ -78,21 +77,15 @@ def write(
     path: Path,
     model: nn.Module,
     config: configuration.Values,
-    source_tokenizer: Tokenizer,
-    target_tokenizer: Tokenizer,
     card: Mapping[str, Any],
-    dev: str = "",
+    extra: Mapping[str, bytes],
 ) -> None:
-    """Write a bundle's files, the card last."""
+    """Write a bundle's files, those of the task (`extra`) among them, the card last."""
     files = {
         "model.safetensors": save_tensors(weights_of(model)),
-        "tokenizer.json": source_tokenizer.to_json().encode("utf-8"),
         "config.yaml": configuration.dump(config).encode("utf-8"),
+        **extra,
     }
-    if dev:
-        files["dev.jsonl"] = dev.encode("utf-8")
-    if target_tokenizer is not source_tokenizer:
-        files["tokenizer.target.json"] = target_tokenizer.to_json().encode("utf-8")
     for name, content in files.items():
         write_bytes(path / name, content)
     whole = {
@@ -108,17 +101,19 @@ def read(path: Path) -> Bundle:
     """Open a bundle; a damaged, incomplete or newer one is refused with the reason."""
     card = read_card(path)
     contents = {name: _read_file(path / name, digest) for name, digest in card["files"].items()}
-    missing = [name for name in ("model.safetensors", "tokenizer.json", "config.yaml") if name not in contents]
-    if missing:
-        raise BundleError(f"{path}: its card does not name {missing[0]}, so this is no whole bundle")
+    need(contents, path, "model.safetensors", "config.yaml")
     try:
-        weights = load_tensors(contents["model.safetensors"])
+        weights = load_tensors(contents.pop("model.safetensors"))
     except SafetensorError as error:
         raise BundleError(f"{path / 'model.safetensors'}: cannot be read ({error})") from None
-    source = Tokenizer.load(path / "tokenizer.json")
-    separate = "tokenizer.target.json" in contents
-    target = Tokenizer.load(path / "tokenizer.target.json") if separate else source
-    return Bundle(path, card, configuration.read(path / "config.yaml"), source, target, weights)
+    return Bundle(path, card, configuration.read(path / "config.yaml"), contents, weights)
+
+
+def need(files: Mapping[str, bytes], path: Path, *names: str) -> None:
+    """Refuse a bundle that does not have these files."""
+    missing = [name for name in names if name not in files]
+    if missing:
+        raise BundleError(f"{path}: its card does not name {missing[0]}, so this is no whole bundle")
 
 
 def read_card(path: Path) -> dict[str, Any]:

@@ -24,6 +24,11 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 
+def figure(value: float) -> str:
+    """A score as a person reads it: 42.1, 0.873."""
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.3f}"
+
+
 class Console:
     """A listener that prints. Use it as a context manager, so that the live line is taken away at the end."""
 
@@ -77,19 +82,19 @@ class Console:
         self.passing(f"{what}{share} …")
 
     def _data(self, f: dict[str, Any]) -> None:
-        held = " (held out of the data: no sentence of it is in training)" if f["held_out"] else ""
-        self.line(f"data: {f['training']:,} training pairs, {f['dev']:,} dev{held}, {f['vocabulary']:,} subwords")
-        for note in f["diagnosis"]["notes"]:
+        told = f["told"]
+        self.line(f"data: {told['summary']}")
+        for note in told["notes"]:
             self.line(f"    {note}")
-        if f["excluded"]:
-            self.line("left out (line by line in excluded.tsv; what changes it: `mirada check`):")
-            for reason, count in f["excluded"].items():
-                self.line(f"{count:>9,}  {reason}")
-        doubts = [finding for finding in f["diagnosis"]["findings"] if finding["training"] == "keeps them"]
-        if doubts:
-            self.line("kept, but worth a look (`mirada check` shows where):")
-            for finding in doubts:
-                self.line(f"{finding['count']:>9,}  {finding['title']}")
+        headings = {
+            "excluded": "left out (line by line in excluded.tsv; what changes it: `mirada check`):",
+            "doubts": "kept, but worth a look (`mirada check` shows where):",
+        }
+        for kind, heading in headings.items():
+            if told[kind]:
+                self.line(heading)
+                for reason, count in told[kind].items():
+                    self.line(f"{count:>9,}  {reason}")
 
     def _forecast(self, f: dict[str, Any]) -> None:
         self._recent, self._began = [], None  # another training begins
@@ -115,7 +120,7 @@ class Console:
 
     def _validation(self, f: dict[str, Any]) -> None:
         best = " (best so far)" if f["best"] else ""
-        self.line(f"{duration(f['seconds'])}, step {f['step']:,}: dev BLEU {f['score']:.1f}{best}")
+        self.line(f"{duration(f['seconds'])}, step {f['step']:,}: dev {f['measure']} {figure(f['score'])}{best}")
         if f["example"]:
             source, output, reference = f["example"]
             self.line(f"    {source}\n    → {output}\n    = {reference}")
@@ -124,11 +129,11 @@ class Console:
         self.line(f["text"])
 
     def _end(self, f: dict[str, Any]) -> None:
-        scores = ", ".join(f"{score['name']} {score['value']:.1f}" for score in f["scores"]["scores"])
-        self.line(f"done in {duration(f['seconds'])}: {scores} on {f['scores']['sentences']:,} dev sentences")
+        self.line(f"done in {duration(f['seconds'])}: {f['summary']} of the dev part")
         if f.get("base"):
             before, after = f["base"]["before"], f["base"]["after"]
-            self.line("BLEU            before   now")
+            name = next(iter(after["new"]))
+            self.line(f"{name:<15} before   now")
             for part, title in (("new", "this dev part"), ("old", "the base's own")):
                 if part in before:
-                    self.line(f"{title:<15}{before[part]['BLEU']:>7.1f}{after[part]['BLEU']:>6.1f}")
+                    self.line(f"{title:<15}{before[part][name]:>7.1f}{after[part][name]:>6.1f}")

@@ -1,4 +1,4 @@
-"""What the parts hand each other: Batch, Loss, Step, Generator, Tape, Switches.
+"""What the parts hand each other: Batch, Reading, Loss, Step, Generator, Network, Reader, Tape, Switches.
 
 Axes, named the same everywhere:
     B batch   S source length   T target length   D width   H heads   K head width (d_k)
@@ -9,12 +9,14 @@ Masks are bool and True means *may attend*, everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
@@ -67,11 +69,102 @@ class Batch:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """Sequences to be read, side by side, with padding behind them; and what is true of them, when that is known.
+
+    What `truth` is, is the task's affair: a class for each sequence [B], a label or a number for each step [B, T(, O)].
+    """
+
+    inputs: Tensor  # [B, T] ids, or [B, T, C] numbers, or [B, C, F, H, W] pixels of F frames
+    lengths: Tensor  # [B] how many steps of each are real
+    truth: Tensor | None = None
+    before: Tensor | None = None  # [B, T, O] the true outputs o_0 … o_{T−1}: a Jordan network then need not wait
+    segments: Tensor | None = None  # [B, T] 0 or 1: which of two texts a token belongs to
+    rows: Tensor | None = None  # [B] which sequences of the corpus these are
+    epoch: float = 0.0  # how far the training is that this batch belongs to
+
+    @cached_property
+    def mask(self) -> Tensor:
+        return torch.arange(self.inputs.shape[1], device=self.inputs.device) < self.lengths[:, None]  # [B, T]
+
+    @property
+    def size(self) -> int:
+        return self.inputs.shape[0]
+
+    @cached_property
+    def tokens(self) -> int:
+        """Real steps: what speed is counted in."""
+        return int(self.lengths.sum())
+
+    def to(self, device: torch.device) -> Reading:
+        given = (self.truth, self.before, self.segments)
+        truth, before, segments = (None if tensor is None else tensor.to(device) for tensor in given)
+        moved = replace(self, inputs=self.inputs.to(device), lengths=self.lengths.to(device))
+        return replace(moved, truth=truth, before=before, segments=segments)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What a network must know of its data: nothing but numbers."""
+
+    inputs: int  # words in the (source) vocabulary, or numbers in each step
+    outputs: int  # words in the (target) vocabulary, classes, or numbers to put out
+    numeric_inputs: bool = False  # the inputs are numbers [B, T, C], not ids
+    numeric_outputs: bool = False  # the outputs are numbers: no softmax over them
+    causal: bool = False  # step t may not see what comes after it
+    shape: tuple[int, ...] = ()  # [C, F, H, W] of the pixels, where the inputs are pictures or videos
+
+
+@dataclass(frozen=True)
 class Loss:
     """A sum and the number of things summed, so that averages over unequal batches come out right."""
 
     total: Tensor  # [] with gradient
     count: int
+
+
+@dataclass(frozen=True)
+class Validation:
+    """A look at the dev part: a score to get better at, what to call it, other figures, and an example to read."""
+
+    score: float  # higher is better
+    measure: str = "score"
+    lower_is_better: bool = False  # then `score` is the measure with the other sign
+    figures: dict[str, float] = field(default_factory=dict)
+    example: tuple[str, str, str] | None = None  # input, output, truth
+
+    @property
+    def value(self) -> float:
+        """What a person reads."""
+        return -self.score if self.lower_is_better else self.score
+
+
+Rows = npt.NDArray[np.int64]
+"""Which parts of the data make a batch."""
+
+AnyBatch = TypeVar("AnyBatch", bound=Batch | Reading, covariant=True)
+
+
+class Plan(Protocol[AnyBatch]):
+    """The batches of the training data: epoch e is the same list whenever it is asked for."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the data, so that a checkpoint is not used with other data."""
+        ...
+
+    @property
+    def tokens(self) -> int:
+        """In an epoch."""
+        ...
+
+    def epoch(self, epoch: int) -> Sequence[Rows]: ...
+
+    def load(self, rows: Rows) -> AnyBatch: ...
+
+    def padding(self, epoch: int = 0) -> float:
+        """The share of an epoch's cells that are padding."""
+        ...
 
 
 class State(Protocol):
@@ -146,6 +239,21 @@ class Network(Part):
         raise NotImplementedError
 
     def step(self, tokens: Tensor, state: State) -> Step:
+        raise NotImplementedError
+
+
+class Reader(Part):
+    """A model that reads a sequence: a vector for every step, and one for the whole. Tasks put questions to these."""
+
+    output: nn.Module
+    """From a vector [.., D] to scores or numbers [.., O]."""
+
+    def read(self, batch: Reading, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
+        """A vector for every step, [B, T, D]; what stands at padding means nothing."""
+        raise NotImplementedError
+
+    def pool(self, batch: Reading, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
+        """One vector for each sequence, [B, D]."""
         raise NotImplementedError
 
 

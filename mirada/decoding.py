@@ -5,6 +5,7 @@ n sentences still open    W hypotheses kept a sentence    C candidates a sentenc
 
 from __future__ import annotations
 
+from collections.abc import Generator as Loop
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -74,7 +75,6 @@ class _Beams:
     attention: Tensor | None  # [n, W, t, L, H, S]
 
 
-@torch.inference_mode()
 def decode(
     generator: Generator,
     batch: Batch,
@@ -89,6 +89,26 @@ def decode(
     sentence. A hypothesis ends when EOS is among the W best candidates of its sentence. A sentence is done at its
     limit, or when W hypotheses have ended and no open one has a better average so far than the worst of the best W.
     """
+    loop = decoding(generator, batch, config, limits, attention=attention)
+    while True:
+        try:
+            next(loop)
+        except StopIteration as end:
+            found: list[list[Hypothesis]] = end.value
+            return found
+
+
+@torch.inference_mode()
+def decoding(
+    generator: Generator,
+    batch: Batch,
+    config: DecodeConfig,
+    limits: Sequence[int],
+    *,
+    attention: bool = False,
+) -> Loop[Tensor, None, list[list[Hypothesis]]]:
+    """The loop of `decode`: at each step the tokens [n, W] with which the open hypotheses go on; at its end, what
+    `decode` returns. With W = 1 these are the tokens of the text, so that it can be shown while it is written."""
     width, device = config.width, batch.source.device
     finished: list[list[Hypothesis]] = [[] for _ in range(batch.size)]
     prefixes = batch.target[:, 1:].tolist()
@@ -120,6 +140,7 @@ def decode(
         if not open_.any():
             break
         rows, chosen = _go_on(beams, scores, parents, tokens, open_, weights)
+        yield chosen.view(-1, width)
         step = generator.step(chosen, state.select(rows))
         logits, state, weights = step
     return [sorted(ended, key=lambda h: -h.score)[: config.n_best] for ended in finished]

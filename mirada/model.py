@@ -1,141 +1,56 @@
-"""A trained model, opened from its bundle: translate, evaluate, attend; and what the bundle says of itself."""
+"""Opening bundles: the trained model that is in one, and what it says of itself."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, overload
-
-import torch
-from torch import nn
+from typing import Any, TypeVar, overload
 
 from mirada import bundle as bundles
 from mirada import config as configuration
-from mirada import models
-from mirada.contracts import Network
-from mirada.data.po import Catalog
-from mirada.data.prepare import read_examples
-from mirada.data.readers import Wanted
-from mirada.data.sources import open_some
-from mirada.data.tokenizer import Tokenizer
-from mirada.decoding import DecodeConfig
+from mirada import models, tasks
+from mirada.bundle import Bundle
 from mirada.device import settle
 from mirada.errors import BundleError, ConfigError, UsageError
-from mirada.evaluation import Evaluation, evaluate
-from mirada.inspection.attention import CrossAttention
-from mirada.inspection.embeddings import Embeddings
-from mirada.tasks.catalogs import Filling, fill
-from mirada.tasks.translation import Translation, Translator
+from mirada.tasks.task import Model, Task
+
+M = TypeVar("M", bound=Model)
 
 
-class Model:
-    """A trained model, opened from its bundle."""
-
-    def __init__(
-        self,
-        path: Path,
-        card: dict[str, Any],
-        config: configuration.Values,
-        network: Network,
-        source_tokenizer: Tokenizer,
-        target_tokenizer: Tokenizer,
-        device: torch.device,
-    ):
-        self.path, self.card, self.config, self.network = path, card, config, network.eval().to(device)
-        self.source_tokenizer, self.target_tokenizer = source_tokenizer, target_tokenizer
-        limit = int(config["model"]["max_length"])
-        self._translator = Translator(network, source_tokenizer, target_tokenizer, limit, device)
-
-    def decode_config(self, **changes: Any) -> DecodeConfig:
-        """The bundle's way of decoding, with changes (None changes nothing)."""
-        given = {key: value for key, value in changes.items() if value is not None}
-        built = configuration.build({"decode": DecodeConfig}, {"decode": {**self.config.get("decode", {}), **given}})
-        return built["decode"]
-
-    @overload
-    def translate(self, texts: str, *, prefix: str = ..., **decode: Any) -> Translation: ...
-    @overload
-    def translate(self, texts: Sequence[str], *, prefix: str = ..., **decode: Any) -> list[Translation]: ...
-
-    def translate(
-        self,
-        texts: str | Sequence[str],
-        *,
-        prefix: str = "",
-        progress: Callable[[int], None] = lambda done: None,
-        **decode: Any,
-    ) -> Translation | list[Translation]:
-        """Translate a text, or many at once, in order. `decode` are settings: beam=5, n_best=3, sample=True, …
-
-        `prefix` is how every translation has to begin.
-        """
-        config = self.decode_config(**decode)
-        if isinstance(texts, str):
-            return self._translator.translate([texts], config, prefix)[0]
-        return self._translator.translate(texts, config, prefix, progress)
-
-    def evaluate(
-        self,
-        pairs: str | Path | Iterable[tuple[str, Sequence[str]]],
-        *,
-        columns: Sequence[str] = (),
-        **decode: Any,
-    ) -> Evaluation:
-        """Translate the sources of a test set (a file, or pairs of source and references) and score the result."""
-        if isinstance(pairs, (str, Path)):
-            languages = self.card["languages"]
-            wanted = Wanted(tuple(columns), languages["source"], languages["target"])
-            rows = read_examples(open_some([str(pairs)], wanted))
-        else:
-            rows = [(source, tuple([refs] if isinstance(refs, str) else refs)) for source, refs in pairs]
-        sources = [source for source, _ in rows]
-        outputs = [translation.text for translation in self.translate(sources, **decode)]
-        return evaluate(sources, outputs, [references for _, references in rows])
-
-    def fill(self, catalog: str | Path, **decode: Any) -> Filling:
-        """Translate what is untranslated in a gettext catalog (.po), marked fuzzy; the rest stays byte for byte."""
-        options = {"n_best": 5, **{key: value for key, value in decode.items() if value is not None}}
-        options["n_best"] = min(options["n_best"], self.decode_config(**decode).beam)
-        return fill(Catalog(catalog), lambda texts: self.translate(texts, **options))
-
-    def attend(self, text: str, **decode: Any) -> CrossAttention:
-        """Translate one sentence and return where every head of every layer looked for each token."""
-        ids, hypothesis = self._translator.look(text, self.decode_config(**decode))
-        if hypothesis.attention is None:
-            raise UsageError(f"{self.path}: {self.card['model']} has no attention to look at")
-        return CrossAttention(
-            source=[*self._translator.source.pieces(ids), "</s>"],
-            target=[*self._translator.target.pieces(hypothesis.tokens), "</s>"],
-            weights=hypothesis.attention.permute(1, 2, 0, 3).cpu().numpy(),  # [T, L, H, S] -> [L, H, T, S]
-        )
-
-    def embeddings(self, side: str = "source") -> Embeddings:
-        """The word vectors of one side: `neighbours` of a word, and a map of words."""
-        if side not in ("source", "target"):
-            raise UsageError(f"--side {side}: there are source and target")
-        tokenizer = self.source_tokenizer if side == "source" else self.target_tokenizer
-        table: nn.Embedding = getattr(self.network, f"{side}_embedding")
-        return Embeddings(tokenizer, table.weight.detach().cpu())
-
-    @property
-    def parameters(self) -> int:
-        return sum(parameter.numel() for parameter in self.network.parameters())
+@overload
+def load(path: str | Path, *, device: str = ..., threads: int | None = ...) -> Any: ...
+@overload
+def load(path: str | Path, kind: type[M], *, device: str = ..., threads: int | None = ...) -> M: ...
 
 
-def load(path: str | Path, *, device: str = "auto", threads: int | None = None) -> Model:
-    """Open a bundle."""
+def load(path: str | Path, kind: type[Model] = Model, *, device: str = "auto", threads: int | None = None) -> Any:
+    """Open a bundle. Its task decides what is returned: a TranslationModel, a ClassificationModel, …
+
+    `kind` says which of them is wanted, and a bundle of another task is refused.
+    """
     found = bundles.read(Path(path))
+    task = task_of(found)
+    if not issubclass(task.model, kind):
+        raise UsageError(f"{path}: is a model for {task.name}; use it with: mirada {task.verb} {path}")
     where = settle(device, threads)
-    config = found.config
     try:
-        name = str(config["model"]["name"])
-        built = configuration.build({"model": models.find(name).config}, {"model": config["model"]})
-        configuration.build({"decode": DecodeConfig}, {"decode": config.get("decode")})
+        sections = {"model": models.find(str(found.config["model"]["name"]), task.name).config}
+        sections |= {name: task.sections[name] for name in task.used}
+        built = configuration.build(sections, {name: found.config.get(name) for name in sections})
     except (ConfigError, KeyError, TypeError) as error:
         raise BundleError(f"{found.path / 'config.yaml'}: does not describe a model ({error})") from None
-    network = models.find(name).model(built["model"], found.source_tokenizer.size, found.target_tokenizer.size)
+    kit = task.open(found.files, found.path)
+    network = task.network(built["model"], kit)
     bundles.put_weights(network, found.weights, str(found.path))
-    return Model(found.path, found.card, config, network, found.source_tokenizer, found.target_tokenizer, where)
+    return task.model(found.path, found.card, found.config, network, kit, where)
+
+
+def task_of(found: Bundle) -> Task:
+    """The task of a bundle."""
+    try:
+        return tasks.find(str(found.card["task"]))
+    except (KeyError, UsageError):
+        name = found.card.get("task", "none")
+        raise BundleError(f"{found.path}: is for the task {name!r}, which this Mirada does not know") from None
 
 
 def info(path: str | Path) -> dict[str, Any]:
@@ -147,16 +62,11 @@ def info_text(path: str | Path) -> str:
     """The same for a person."""
     about = info(path)
     data, run, model = about["data"], about["training"], about["config"]["model"]
-    languages = about["languages"]
-    pair = f"{languages['source'] or '?'} → {languages['target'] or '?'}"
-    left_out = sum(data["excluded"].values())
     lines = [
-        ("task", f"{about['task']}, {pair}"),
+        ("task", about["task"]),
         ("model", f"{about['model']}, {about['parameters']:,} parameters"),
         ("sizes", ", ".join(f"{key} {value}" for key, value in model.items() if key != "name")),
-        ("data", f"{data['training']:,} pairs, {data['words']:,} words, {left_out:,} left out"),
-        ("dev", f"{data['dev']:,} pairs" + (", held out of the data" if data["held_out"] else "")),
-        ("subwords", f"{data['vocabulary']:,}"),
+        *tasks.find(about["task"]).describe(about),
         (
             "training",
             f"{run['steps']:,} steps, {run['epochs']:g} epochs, {run['seconds'] / 60:.1f} minutes on {run['device']} "
@@ -165,10 +75,12 @@ def info_text(path: str | Path) -> str:
         ("data id", data["fingerprint"][:16]),
         ("written by", ", ".join(f"{name} {version}" for name, version in about["software"].items())),
     ]
+    scores = (about["scores"] or {}).get("scores", [])
     for part, title in (("new", "on its dev part"), ("old", "on the base's")) if "base" in about else ():
         before, after = about["base"]["before"].get(part), (about["base"].get("after") or {}).get(part)
         if before and after:
-            lines.append(("base", f"{title}: BLEU {before['BLEU']:.1f} before, {after['BLEU']:.1f} now"))
-    for score in (about["scores"] or {}).get("scores", []):
-        lines.append((score["name"], f"{score['value']:.1f}   {score['signature']}"))
+            name = next(iter(after))
+            lines.append(("base", f"{title}: {name} {before[name]:.1f} before, {after[name]:.1f} now"))
+    for score in scores:
+        lines.append((score["name"], f"{score['value']:,.{score['digits']}f}   {score['signature']}"))
     return "\n".join(f"{name:<11} {value}" for name, value in lines)

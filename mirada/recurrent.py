@@ -13,13 +13,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import ClassVar, Literal, cast
+from typing import ClassVar, Literal, cast, get_args
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from mirada import activations
 from mirada.contracts import Part, Tape
 from mirada.errors import ConfigError
 
@@ -27,11 +27,7 @@ Kind = Literal["memoryless", "elman", "jordan", "lstm", "gru"]
 Activation = Literal["sigmoid", "tanh", "relu", "leaky_relu", "elu"]
 
 ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
-    "sigmoid": torch.sigmoid,  # σ(z) = 1 / (1 + e^−z)
-    "tanh": torch.tanh,
-    "relu": torch.relu,  # max(0, z)
-    "leaky_relu": partial(F.leaky_relu, negative_slope=0.1),  # max(0.1 z, z)
-    "elu": F.elu,  # z, or e^z − 1 below zero
+    g: activations.ACTIVATIONS[g] for g in get_args(Activation)
 }
 
 

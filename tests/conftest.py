@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import mirada
+from mirada.tasks.translation import TranslationModel
 from tests import toy
 
 
@@ -17,7 +18,7 @@ def toy_tsv(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def trained(tmp_path_factory: pytest.TempPathFactory, toy_tsv: Path) -> mirada.Model:
+def trained(tmp_path_factory: pytest.TempPathFactory, toy_tsv: Path) -> TranslationModel:
     """A model that has learned the toy language; its bundle is at `trained.path`."""
     out = tmp_path_factory.mktemp("trained") / "bundle"
     return mirada.train(toy_tsv, out=out, steps=500, settings=toy.TINY, source_language="es", target_language="en")

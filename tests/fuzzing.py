@@ -123,7 +123,7 @@ def trial(folder: Path, seed: int) -> str:
     packed = chance.random() < 0.1
     path = folder / f"fuzz.{name}{'.gz' if packed else ''}"
     path.write_bytes(gzip.compress(bad, 1) if packed else bad)
-    data = DataConfig(pairs=(str(path),), source_language="es", target_language="en",
+    data = DataConfig(files=(str(path),), source_language="es", target_language="en",
                       invalid_bytes=chance.choice(["refuse", "drop"]))  # fmt: skip
     with _limit(f"seed {seed}, {name}"):
         try:

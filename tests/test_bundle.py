@@ -13,6 +13,7 @@ import mirada
 from mirada import bundle
 from mirada.errors import BundleError
 from mirada.models.transformer import Transformer, TransformerConfig
+from mirada.tasks.translation import TranslationModel
 
 TINY = TransformerConfig(width=8, heads=2, encoder_layers=1, decoder_layers=1, feed_forward=8)
 
@@ -22,11 +23,10 @@ def model(seed: int) -> Transformer:
     return Transformer(TINY, 20, 20)
 
 
-def test_equal_weights_equal_bytes(tmp_path: Path, trained: mirada.Model) -> None:
-    tokenizer = trained._translator.source
+def test_equal_weights_equal_bytes(tmp_path: Path, trained: TranslationModel) -> None:
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
-        bundle.write(tmp_path / name, model(1), {"x": name}, tokenizer, tokenizer, {"note": name})
+        bundle.write(tmp_path / name, model(1), {"x": name}, {"note": name}, trained.kit.files())
     contents = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("a", "b")]
     assert contents[0] == contents[1]
 
@@ -65,7 +65,7 @@ def test_weights_that_do_not_fit_are_named() -> None:
     ],
 )
 def test_cards_that_are_wrong_are_refused(
-    trained: mirada.Model, tmp_path: Path, damage: dict[str, object], reason: str
+    trained: TranslationModel, tmp_path: Path, damage: dict[str, object], reason: str
 ) -> None:
     shutil.copytree(trained.path, tmp_path / "b", ignore=shutil.ignore_patterns("run"))
     card = json.loads((tmp_path / "b" / "card.json").read_text())
@@ -75,7 +75,7 @@ def test_cards_that_are_wrong_are_refused(
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json", "config.yaml"])
-def test_a_changed_byte_is_noticed(trained: mirada.Model, tmp_path: Path, name: str) -> None:
+def test_a_changed_byte_is_noticed(trained: TranslationModel, tmp_path: Path, name: str) -> None:
     shutil.copytree(trained.path, tmp_path / "b", ignore=shutil.ignore_patterns("run"))
     content = bytearray((tmp_path / "b" / name).read_bytes())
     content[len(content) // 2] ^= 1
@@ -84,7 +84,7 @@ def test_a_changed_byte_is_noticed(trained: mirada.Model, tmp_path: Path, name: 
         mirada.load(tmp_path / "b")
 
 
-def test_a_loaded_model_is_the_trained_one(trained: mirada.Model) -> None:
+def test_a_loaded_model_is_the_trained_one(trained: TranslationModel) -> None:
     again = mirada.load(trained.path)
     assert again.translate("el gato ve el tren") == trained.translate("el gato ve el tren")
     assert again.card["scores"]["scores"][0]["name"] == "BLEU"

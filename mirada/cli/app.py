@@ -23,7 +23,7 @@ Bundle = Annotated[
 ]
 Pairs = Annotated[
     list[Path] | None,
-    typer.Argument(help="Files of sentence pairs (TSV, CSV, JSONL, TMX, PO, MO), or folders.", show_default=False),
+    typer.Argument(help="Files of the task: pairs (TSV, CSV, TMX, PO, …), a table, a text.", show_default=False),
 ]
 SourceFile = Annotated[Path | None, typer.Option(help="A file of source sentences …", show_default=False)]
 TargetFiles = Annotated[
@@ -33,9 +33,13 @@ Threads = Annotated[int | None, typer.Option(help="CPU threads.", show_default="
 Device = Annotated[str | None, typer.Option(help="auto, cpu, cuda, …", show_default="auto")]
 From = Annotated[str | None, typer.Option("--from", help="Source language: es", show_default=False)]
 To = Annotated[str | None, typer.Option("--to", help="Target language: en", show_default=False)]
+Task = Annotated[
+    str | None,
+    typer.Option(help="classification, tagging, forecasting or language.", show_default="translation"),
+]
 Columns = Annotated[
     str | None,
-    typer.Option(help="Source and target column, by name or number: --columns es,en", show_default=False),
+    typer.Option("--columns", "--column", help="Columns by name or number: --columns es,en", show_default=False),
 ]
 Set = Annotated[list[str] | None, typer.Option("--set", help="Any setting: --set train.lr=0.001", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]

@@ -18,6 +18,7 @@ from mirada.cli.app import (
     Set,
     SourceFile,
     TargetFiles,
+    Task,
     Threads,
     To,
     app,
@@ -32,6 +33,7 @@ from mirada.errors import UsageError
 def train(
     pairs: Pairs = None,
     out: Annotated[Path | None, typer.Option(help="Where the bundle goes.", show_default=False)] = None,
+    task: Task = None,
     dev: Annotated[
         list[Path] | None,
         typer.Option(help="Dev pairs; twice: source file, target file.", show_default="a part is held out"),
@@ -44,7 +46,9 @@ def train(
     base: Annotated[
         Path | None, typer.Option(help="Go on from this bundle: fine-tune it on new data.", show_default=False)
     ] = None,
-    model: Annotated[str | None, typer.Option(help="The architecture.", show_default="transformer")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="The architecture.", show_default="by the task: transformer, …")
+    ] = None,
     preset: Annotated[str | None, typer.Option(help="Sizes: tiny, small, base, big.", show_default="small")] = None,
     minutes: Annotated[
         float | None, typer.Option(help="Train this long.", show_default="until it stops improving")
@@ -61,7 +65,7 @@ def train(
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the bundle at --out.")] = False,
 ) -> None:
-    """Train a translator from sentence pairs, or go on with an interrupted training."""
+    """Train a model from files, a translator unless --task is another, or go on with an interrupted training."""
     from mirada import api
     from mirada import config as configuration
     from mirada.console import Console
@@ -71,6 +75,7 @@ def train(
         trained = api.train(
             pairs or [],
             out=out,
+            task=task,
             dev=dev or [],
             source=source,
             target=target or [],
@@ -92,7 +97,7 @@ def train(
             overwrite=overwrite,
             listen=console,
         )
-    say(f'the bundle is in {trained.path}; try: mirada translate {trained.path} "…"')
+    say(f"the bundle is in {trained.path}; try: {trained.try_it}")
 
 
 @app.command()
@@ -142,9 +147,14 @@ def check(
 @app.command()
 def compare(
     pairs: Pairs = None,
+    task: Task = None,
     models: Annotated[
-        str, typer.Option(help="Names from `mirada models`, with commas between.")
-    ] = "seq2seq-lstm,seq2seq-lstm+additive,transformer",
+        str | None,
+        typer.Option(
+            help="Names from `mirada models`, with commas between.",
+            show_default="by the task: seq2seq-lstm,seq2seq-lstm+additive,transformer; bag,lstm,transformer; …",
+        ),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Where the report and the bundles go.", show_default=False)] = None,
     dev: Annotated[
         list[Path] | None, typer.Option(help="Dev pairs; twice: source file, target file.", show_default=False)
@@ -163,7 +173,7 @@ def compare(
     threads: Threads = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is at --out.")] = False,
 ) -> None:
-    """Train several models on the same data and budget, and write one report; run it again to go on."""
+    """Train several models of a task on the same data and budget, and write one report; run it again to go on."""
     from mirada import compare as comparing
     from mirada import config as configuration
     from mirada.console import Console
@@ -173,8 +183,9 @@ def compare(
     with Console() as console:
         result = comparing.compare(
             pairs or [],
-            models=listed(models),
             out=out,
+            task=task or "translation",
+            models=None if models is None else listed(models),
             dev=dev or [],
             source=source,
             target=target or [],

@@ -1,20 +1,21 @@
-"""Verbs that use a trained model: translate, evaluate, neighbours."""
+"""Verbs that use a trained model: translate, evaluate."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from mirada.cli.app import Bundle, Columns, Device, Json, Threads, app, listed, say
+from mirada.cli.app import Bundle, Columns, Device, Json, Threads, app, created, listed, say
 from mirada.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from mirada.model import Model
+    from mirada.tasks.translation import TranslationModel
 
 CHUNK = 512
 """Lines of a file that are translated at a time: enough to batch them well, few enough to see progress."""
@@ -47,12 +48,10 @@ def translate(
     """
     from mirada import api
     from mirada.data.readers import find_format
+    from mirada.tasks.translation import TranslationModel
 
-    if texts and file:
-        raise UsageError(f"--file {file}: give texts or a file, not both")
-    if out is not None and out.exists():
-        raise UsageError(f"--out {out}: exists already; choose another name")
-    model = api.load(bundle, device=device or "auto", threads=threads)
+    given, answers = chunks(texts, file), output(out)
+    model = api.load(bundle, TranslationModel, device=device or "auto", threads=threads)
     decode: dict[str, Any] = {"beam": beam, "n_best": n_best, "temperature": temperature, "top_k": top_k}
     decode |= {"top_p": top_p, "seed": seed, "sample": sample or None}
     model.decode_config(**decode)  # before anything is written
@@ -60,9 +59,9 @@ def translate(
         _fill(model, file, out, decode)
         return
     failed = 0
-    with open(out, "w", encoding="utf-8", newline="\n") if out else _stdout() as sink:
+    with answers as sink:
         number = 0
-        for chunk in _chunks(texts, file):
+        for chunk in given:
             for translation in model.translate(chunk, prefix=prefix, **decode):
                 number += 1
                 if translation.problem:
@@ -83,7 +82,7 @@ def evaluate(
     bundle: Bundle,
     pairs: Annotated[
         Path,
-        typer.Argument(help="Test pairs, in any format that `train` reads.", show_default=False),
+        typer.Argument(help="The test set, in any format that `train` reads.", show_default=False),
     ],
     columns: Columns = None,
     beam: Annotated[int | None, typer.Option(help="Hypotheses kept at each step.", show_default="5")] = None,
@@ -91,7 +90,7 @@ def evaluate(
     threads: Threads = None,
     device: Device = None,
 ) -> None:
-    """Score a model on sentence pairs: BLEU, chrF++, TER, by length, and what was lost on the way."""
+    """Score a model on a test set: BLEU, chrF++, TER of translations; accuracy, F1 of labels; …"""
     from mirada import api
 
     result = api.load(bundle, device=device or "auto", threads=threads).evaluate(
@@ -100,26 +99,7 @@ def evaluate(
     print(json.dumps(result.as_dict(), indent=2, ensure_ascii=False) if json_ else result.as_text())
 
 
-@app.command()
-def neighbours(
-    bundle: Bundle,
-    words: Annotated[list[str], typer.Argument(help="One word or several.", show_default=False)],
-    count: Annotated[int, typer.Option(help="Neighbours of each.")] = 10,
-    side: Annotated[str, typer.Option(help="source or target: whose embeddings.")] = "source",
-    picture: Annotated[Path | None, typer.Option(help="A map of the words, as PNG.", show_default=False)] = None,
-) -> None:
-    """The words whose embeddings are nearest to a word's."""
-    from mirada import api
-
-    embeddings = api.load(bundle).embeddings(side)
-    for word in words:
-        near = embeddings.neighbours(word, count)
-        print(f"{word}: " + ", ".join(f"{text} {cosine:.2f}" for text, cosine in near))
-    if picture is not None:
-        embeddings.draw(words, picture)
-
-
-def _fill(model: Model, file: Path, out: Path | None, decode: dict[str, Any]) -> None:
+def _fill(model: TranslationModel, file: Path, out: Path | None, decode: dict[str, Any]) -> None:
     """A catalog with its gaps filled, to `out`."""
     from mirada.files import write_bytes
 
@@ -135,12 +115,21 @@ def _fill(model: Model, file: Path, out: Path | None, decode: dict[str, Any]) ->
     say(f"filled {filling.filled:,} entries, marked fuzzy for a person to check; the rest is as it was")
 
 
+def chunks(texts: list[str] | None, file: Path | None) -> Iterator[list[str]]:
+    """What the user gave to work on, a few hundred at a time; from a terminal, line by line."""
+    if texts and file:
+        raise UsageError(f"--file {file}: give texts or a file, not both")
+    return _chunks(texts, file)
+
+
 def _chunks(texts: list[str] | None, file: Path | None) -> Iterator[list[str]]:
-    """What to translate, a few hundred at a time; from a terminal, line by line."""
     from mirada.data.corpus import batched
     from mirada.data.text import lines
 
     if texts:
+        for number, text in enumerate(texts, 1):
+            if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+                raise UsageError(f"text {number} has bytes that are not UTF-8; set your terminal to UTF-8")
         yield texts
     elif file is not None:
         yield from batched(lines(file), CHUNK)
@@ -159,11 +148,21 @@ def _stdin_lines() -> Iterator[str]:
             ) from None
 
 
-def _stdout() -> Any:
-    from contextlib import nullcontext
+def output(out: Path | None) -> AbstractContextManager[TextIO]:
+    """Where the answers go: a new file, made when it is entered, or standard output."""
+    if out is not None and out.exists():
+        raise UsageError(f"--out {out}: exists already; choose another name")
+    return _opened(out)
 
+
+@contextmanager
+def _opened(out: Path | None) -> Iterator[TextIO]:
+    if out is not None:
+        with created(out, "--out") as sink:
+            yield sink
+        return
     sys.stdout.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
-    return nullcontext(sys.stdout)
+    yield sys.stdout
 
 
 def _one_line(text: str) -> str:

@@ -20,35 +20,38 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from mirada import api
+from mirada import api, tasks
 from mirada import bundle as bundles
 from mirada import config as configuration
 from mirada import models as architectures
-from mirada.compare import measurements, report
+from mirada.compare import measurements, report, subjects
 from mirada.compare.results import Comparison, Entrant, plain
-from mirada.config import Values
+from mirada.compare.subjects import Subject
+from mirada.config import Section, Values
 from mirada.data.doctor import Notify
-from mirada.data.prepare import Prepared, prepare
-from mirada.data.readers import files_of
-from mirada.data.sources import DataConfig, Paths, data_settings
+from mirada.data.readers import ANYTHING, files_of
+from mirada.data.sources import Paths, data_settings
 from mirada.data.text import faults_named
 from mirada.errors import ConfigError, Interrupted, TrainingError, UsageError
 from mirada.files import write_text
-from mirada.model import Model
+from mirada.tasks.task import Model, Prepared
 from mirada.training.loop import Event, Listener
 from mirada.training.report import read_log
-from mirada.training.run import FINAL_SENTENCES, SECTIONS, check_config, teller
+from mirada.training.run import build, check_config, teller
 
 FORMAT = 1
 MANIFEST = "compare.json"
 BUDGETS = ("minutes", "epochs", "steps")
+FILES = ("files", "source", "target", "dev", "vectors")
+"""Settings of a data section that name files."""
 
 
 def compare(
-    pairs: Paths = (),
+    files: Paths = (),
     *,
-    models: Sequence[str],
     out: str | Path,
+    task: str = "translation",
+    models: Sequence[str] | None = None,
     minutes: float | None = None,
     epochs: int | None = None,
     steps: int | None = None,
@@ -68,27 +71,28 @@ def compare(
     """Train each of the models with the same data, tokens and budget, and write a report into the directory `out`.
 
     Each may train for so many minutes, epochs or steps. `settings` hold for all; one that only some of the models
-    have ({"model": {"heads": 8}}) holds for those. A further model may join a finished comparison.
+    have ({"model": {"heads": 8}}) holds for those. A further model may join a finished comparison. Unless models are
+    named, they are the task's usual line-up.
     """
     budget = {"minutes": minutes, "epochs": epochs, "steps": steps, "seed": seed, "threads": threads}
     given = {
-        "data": data_settings(pairs, source, target, dev, source_language, target_language, columns, absolute=True),
+        "data": data_settings(files, source, target, dev, source_language, target_language, columns, absolute=True),
         "train": {key: value for key, value in budget.items() if value is not None},
     }
-    plan = _plan(models, preset, settings or {}, given)
-    values = next(iter(plan.values()))
-    built = configuration.build(SECTIONS, {section: values[section] for section in SECTIONS})
+    subject = subjects.find(task)
+    plan = _plan(subject, subject.models if models is None else models, preset, settings or {}, given)
+    chosen, built = build(next(iter(plan.values())))
     folder = Path(out)
-    asked = {"format": FORMAT, "preset": preset, "settings": settings or {}, **given, "files": _digests(built["data"])}
-    _claim(folder, plain(asked), overwrite)
+    asked = {"format": FORMAT, "task": task, "preset": preset, "settings": settings or {}, **given}
+    _claim(folder, plain({**asked, "files": _digests(built["data"])}), overwrite)
     try:
-        prepared = prepare(built["data"], built["check"], built["tokenizer"], folder / "data", teller(listen))
-        listen(Event("data", asdict(prepared.report)))
+        prepared = chosen.prepare(built, folder / "data", teller(listen))
+        listen(Event("data", {**prepared.report(), "told": asdict(prepared.told())}))
         trained: dict[str, Model] = {}
         for number, (name, wanted) in enumerate(plan.items(), 1):
             listen(Event("note", {"text": f"── {name} ({number} of {len(plan)})"}))
             trained[name] = _train(folder, name, wanted, listen)
-        comparison = _measure(folder, prepared, trained, values, preset, teller(listen))
+        comparison = _measure(folder, subject, prepared, trained, plan, preset, teller(listen))
         report.write(comparison)
     except (KeyboardInterrupt, Interrupted):
         raise Interrupted(f"interrupted; what is done is kept in {folder}: run the same command to go on") from None
@@ -102,17 +106,25 @@ def compare(
 # ── before anything is trained ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _plan(names: Sequence[str], preset: str, settings: Mapping[str, Any], given: Values) -> dict[str, Values]:
-    """The whole configuration of each model, checked."""
+def _plan(
+    subject: Subject, names: Sequence[str], preset: str, settings: Mapping[str, Any], given: Values
+) -> dict[str, Values]:
+    """The whole configuration of each model, checked.
+
+    A preset has a say in its model and how that is trained; the data and its tokens are the same for all.
+    """
     if not names or isinstance(names, str):
-        raise UsageError("which models? Name at least one: --models seq2seq-lstm,seq2seq-lstm+additive,transformer")
-    fitting = _fitting(names, settings.get("model") or {})
+        raise UsageError(f"which models? Name at least one: --models {','.join(subject.models)}")
+    task = tasks.find(subject.task)
+    fitting = _fitting(subject.task, names, settings.get("model") or {})
     common = {section: part for section, part in settings.items() if section != "model"}
     plan: dict[str, Values] = {}
     for name in names:
         chosen = architectures.named(name)
-        sizes = architectures.find_preset(chosen["name"], preset)
-        values = check_config(configuration.merge(sizes, common, {"model": {**fitting[name], **chosen}}, given))
+        sizes = architectures.find_preset(chosen["name"], subject.task, preset)
+        own = {section: part for section, part in sizes.items() if section in ("model", "train")}
+        about = {"task": subject.task, "model": {**fitting[name], **chosen}}
+        values = check_config(configuration.merge(task.defaults, own, common, about, given))
         for other in plan:
             if plan[other]["model"] == values["model"]:
                 what = "is named twice" if other == name else f"is the same model as {other}"
@@ -120,29 +132,43 @@ def _plan(names: Sequence[str], preset: str, settings: Mapping[str, Any], given:
         plan[name] = values
     if not any(values["train"][kind] for kind in BUDGETS):
         raise UsageError("how long may each model train? Say it: --minutes 5 (or --epochs, --steps)")
-    return plan
+    return _alike(plan, [*task.sections])
 
 
-def _fitting(names: Sequence[str], settings: Values) -> dict[str, Values]:
+def _alike(plan: dict[str, Values], sections: Sequence[str]) -> dict[str, Values]:
+    """What is left to each model to say about the data is the same for all too: the least that any of them takes."""
+    first = next(iter(plan.values()))
+    least: Values = {}
+    for section in sections:
+        for key in first[section]:
+            said = [values[section][key] for values in plan.values()]
+            if any(value != said[0] for value in said):
+                assert all(isinstance(value, int) for value in said), f"{section}.{key} has no least value"
+                least.setdefault(section, {})[key] = min(said)
+    return {name: check_config(configuration.merge(values, least)) for name, values in plan.items()} if least else plan
+
+
+def _fitting(task: str, names: Sequence[str], settings: Values) -> dict[str, Values]:
     """Those of the model settings that each of the models has; every setting must be one of some model's."""
     if not isinstance(settings, dict):
         raise ConfigError(f"model: is a section with keys (model.key=value), not the value {settings!r}")
-    fields = {name: architectures.find(architectures.named(name)["name"]).config.model_fields for name in names}
+    fields = {name: architectures.find(architectures.named(name)["name"], task).config.model_fields for name in names}
     known = {key for own in fields.values() for key in own} - {"name", "attention"}
     for key in settings:
-        if key in ("name", "attention"):
+        if key == "name" or (key == "attention" and any(key in own for own in fields.values())):
             raise ConfigError(f"model.{key}: a model's name says it: --models seq2seq-lstm+additive")
         if key not in known:
             raise ConfigError(f"model.{key}: none of the models has such a setting{configuration.nearest(key, known)}")
     return {name: {key: value for key, value in settings.items() if key in own} for name, own in fields.items()}
 
 
-def _digests(data: DataConfig) -> dict[str, str]:
+def _digests(data: Section) -> dict[str, str]:
     """Every file of the data, and what is in it."""
-    paths = [*data.pairs, *([data.source] if data.source else []), *data.target, *data.dev]
+    named = [getattr(data, name, None) or () for name in FILES]
+    paths = [path for given in named for path in ([given] if isinstance(given, str) else given)]
     digests = {}
     for path in paths:
-        for file in files_of(path, data.wanted)[0]:
+        for file in files_of(path, getattr(data, "wanted", ANYTHING))[0]:
             with faults_named(file), open(file, "rb") as content:
                 digests[file] = hashlib.file_digest(content, "sha256").hexdigest()
     return digests
@@ -189,7 +215,7 @@ def _train(out: Path, name: str, values: Values, listen: Listener) -> Model:
     folder = out / "models" / name
     if _finished(folder):
         listen(Event("note", {"text": f"is trained already: {folder}"}))
-        return api.load(folder, device=values["train"]["device"], threads=values["train"]["threads"])
+        return api.load(folder, Model, device=values["train"]["device"], threads=values["train"]["threads"])
     if not (folder / "config.yaml").exists():
         _set_up(folder, values, out / "data")
 
@@ -198,7 +224,8 @@ def _train(out: Path, name: str, values: Values, listen: Listener) -> Model:
             listen(event)
 
     try:
-        return api.train(resume=folder, listen=told)
+        model: Model = api.train(resume=folder, listen=told)
+        return model
     except TrainingError as error:
         raise TrainingError(f"{name}: {error}") from None
 
@@ -227,48 +254,60 @@ def _set_up(folder: Path, values: Values, data: Path) -> None:
 
 
 def _measure(
-    out: Path, prepared: Prepared, trained: Mapping[str, Model], values: Values, preset: str, notify: Notify
+    out: Path,
+    subject: Subject,
+    prepared: Prepared,
+    trained: Mapping[str, Model],
+    plan: Mapping[str, Values],
+    preset: str,
+    notify: Notify,
 ) -> Comparison:
     """All figures of all models."""
-    dev = prepared.dev[:FINAL_SENTENCES]
-    timed = [source for source, _ in dev[: measurements.TIMED_SENTENCES]]
-    samples, attended = measurements.choose_samples(dev), measurements.choose_attended(dev)
-    use = measurements.sentences_per_second(trained, timed, notify)
-    by_length = measurements.speed_by_length(trained, notify)
-    entrants = []
-    for name, model in trained.items():
-        across, within = measurements.routes(model.config["model"])
-        entrants.append(
-            Entrant(
-                name=name,
-                bundle=str(Path("models") / name),
-                parameters=model.parameters,
-                settings=model.config["model"],
-                training=model.card["training"],
-                scores=model.card["scores"],
-                tokens_per_second=measurements.training_speed(read_log(model.path / "log.jsonl")),
-                sentences_per_second=use[name],
-                speed_by_length=by_length[name],
-                across=across,
-                within=within,
-                translations=[translation.text for translation in model.translate([s.source for s in samples])],
-                attention=measurements.look(model, attended),
-            )
+    asked = subject.asks(prepared, measurements.TIMED)
+    samples, attended = subject.samples(prepared), subject.attended(prepared)
+    in_use = measurements.use_per_second(trained, subject, asked, notify)
+    by_length = measurements.speed_by_length(trained, subject, prepared, notify)
+    entrants = [
+        Entrant(
+            name=name,
+            bundle=str(Path("models") / name),
+            parameters=model.parameters,
+            settings=model.config["model"],
+            recipe=model.config["train"],
+            training=model.card["training"],
+            scores=model.card["scores"],
+            tokens_per_second=measurements.training_speed(read_log(model.path / "log.jsonl")),
+            in_use=in_use[name],
+            speed_by_length=by_length[name],
+            paths=subject.paths(model),
+            by_length=subject.by_length(model, prepared),
+            by_horizon=subject.by_horizon(model),
+            answers=subject.answers(model, samples),
+            attention=subject.attention(model, attended) if attended else None,
+            forecast=subject.forecast(model, prepared),
         )
-    first = next(iter(trained.values()))
+        for name, model in trained.items()
+    ]
+    models = list(trained.values())
+    values = next(iter(plan.values()))
     return Comparison(
         out=out,
-        task=first.card["task"],
-        languages=first.card["languages"],
-        data={key: value for key, value in asdict(prepared.report).items() if key != "diagnosis"},
+        task=subject.task,
+        did=subject.did,
+        languages=models[0].card.get("languages", {}),
+        data={key: value for key, value in prepared.report().items() if key != "diagnosis"},
         preset=preset,
         budget={kind: values["train"][kind] for kind in BUDGETS if values["train"][kind]},
         seed=values["train"]["seed"],
-        decode=values["decode"],
+        decode=values.get("decode", {}),
+        tokens=values.get("tokenizer", {}).get("unit", "steps"),
         batch_tokens=measurements.BATCH_TOKENS,
-        timed_sentences=len(timed),
+        used=subject.used,
+        timed=len(asked),
         samples=samples,
         attended=attended,
+        outlook=subject.outlook(prepared),
+        baselines=subject.baselines(models, prepared),
         entrants=entrants,
         software=bundles.software(),
     )

@@ -69,6 +69,12 @@ tbody th { font-weight: 500; white-space: nowrap; }
 .sample tr:nth-child(-n + 2) > * { font-style: italic; }
 .sample tr:nth-child(-n + 2) th { color: var(--soft); font-weight: 400; }
 .right { color: var(--s2); font-weight: 700; }
+.wrong { color: var(--s1); font-weight: 700; }
+tbody th.beside-models { color: var(--soft); font-style: italic; font-weight: 400; }
+.confusion caption { font-size: 1rem; }
+.confusion td { --share: 0%; background: color-mix(in srgb, var(--tint) calc(var(--share) * .45), transparent); }
+.confusion .hit { --tint: var(--s0); }
+.confusion .miss { --tint: var(--s1); }
 blockquote { border-left: .25rem solid var(--accent); font-size: 1.1rem; margin: 1rem 0; padding: .1rem 1rem; }
 .looks { align-items: start; display: grid; gap: 1.5rem;
   grid-template-columns: repeat(auto-fit, minmax(min(100%, 22rem), 1fr)); }

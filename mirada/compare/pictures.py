@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from mirada.compare.results import Entrant, Look
+from mirada.compare.results import Baseline, Course, Entrant, Look, Outlook
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 COLOURS = 8
 """Series colours that the page defines: --s0, --s1, …; a ninth model begins again, with another mark."""
 MARKS = "os^Dv*Xph"
+DASHES = ("--", ":", "-.")
+"""Of the lines of what needs no learning."""
 FEW = 10
-"""Sentences below which a score is more chance than finding: shown hollow."""
+"""Examples below which a score is more chance than finding: shown hollow."""
 LONGEST_LABEL = 14
 """Characters of a token beside a picture of attention."""
 HEAT = (0.17, 0.52, 0.80)
@@ -59,48 +61,55 @@ def _stand_in(number: int) -> str:
     return f"#a1b2{number % COLOURS:02x}"
 
 
-def quality(entrants: Sequence[Entrant]) -> str:
-    """BLEU of every model, as bars."""
+def quality(entrants: Sequence[Entrant], baselines: Sequence[Baseline] = ()) -> str:
+    """The score that matters most of every model, as bars; of what needs no learning, as lines across them."""
+    headline = entrants[0].headline
     with _style():
-        figure = _figure(5.2, 0.55 + 0.36 * len(entrants))
+        simple = {b.name: b.scores[headline.name] for b in baselines if headline.name in b.scores}
+        figure = _figure(5.2, 0.55 + 0.36 * len(entrants) + (0.25 if simple else 0.0))
         axes: Axes = figure.subplots()
         scores = [entrant.score() for entrant in entrants]
+        written = [f"{score:,.{headline.digits}f}" for score in scores]
         bars = axes.barh(range(len(entrants)), scores, color=[_stand_in(i) for i in range(len(entrants))], height=0.62)
-        axes.bar_label(bars, [f"{score:.1f}" for score in scores], padding=4)
+        axes.bar_label(bars, written, padding=4)
+        for number, value in enumerate(simple.values()):
+            axes.axvline(value, color=_INK, lw=1.2, ls=DASHES[number % len(DASHES)])
         axes.set_yticks(range(len(entrants)), [entrant.name for entrant in entrants])
         axes.invert_yaxis()
-        axes.set_xlim(0, 1.12 * max([*scores, 1.0]))
-        axes.set_xlabel("BLEU on the dev part")
+        axes.set_xlim(0, 1.12 * (max(*scores, *simple.values(), 0.0) or 1.0))
+        axes.set_xlabel(f"{headline.name} on the dev part")
         axes.tick_params(axis="y", length=0)
         _plain(axes, "x")
-        listed = ", ".join(f"{entrant.name} {score:.1f}" for entrant, score in zip(entrants, scores, strict=True))
-        return _svg(figure, "quality", f"Bar chart of BLEU by model: {listed}")
+        if simple:
+            _legend(figure, [], list(simple), columns=3)
+        named = [entrant.name for entrant in entrants] + list(simple)
+        values = written + [f"{value:,.{headline.digits}f}" for value in simple.values()]
+        listed = ", ".join(f"{name} {value}" for name, value in zip(named, values, strict=True))
+        return _svg(figure, "quality", f"Bar chart of {headline.name} by model: {listed}")
 
 
-def quality_by_length(entrants: Sequence[Entrant]) -> str:
-    """BLEU of every model by the length of the source."""
-    rows = entrants[0].scores["by_length"]
+def quality_by_length(entrants: Sequence[Entrant], read: str, counted: str) -> str:
+    """The score that matters most of every model by the length of what it read, and what that is counted in."""
+    rows, name = entrants[0].by_length, entrants[0].headline.name
     with _style():
         figure = _figure(5.2, 3.5 + 0.13 * len(entrants))
         axes: Axes = figure.subplots()
         for number, entrant in enumerate(entrants):
-            scores = [row["bleu"] for row in entrant.scores["by_length"]]
-            axes.plot(scores, color=_stand_in(number), lw=1.8, label=entrant.name)
-            for x, (row, score) in enumerate(zip(rows, scores, strict=True)):
-                axes.plot(x, score, **_mark(number, hollow=row["sentences"] < FEW))
-        axes.set_xticks(range(len(rows)), [f"{class_of(row)}\n({row['sentences']:,})" for row in rows])
+            axes.plot([row.value for row in entrant.by_length], color=_stand_in(number), lw=1.8)
+            for x, row in enumerate(entrant.by_length):
+                axes.plot(x, row.value, **_mark(number, hollow=row.count < FEW))
+        axes.set_xticks(range(len(rows)), [f"{row.name}\n({row.count:,})" for row in rows])
         axes.set_xlim(-0.3, len(rows) - 0.7)
         axes.set_ylim(bottom=0)
-        axes.set(xlabel="source words (sentences)", ylabel="BLEU")
+        axes.set(xlabel=counted, ylabel=name)
         _plain(axes, "y")
         _legend(figure, entrants)
-        return _svg(
-            figure, "by-length", "Line chart of BLEU by source length, a line a model; the table has its figures"
-        )
+        alt = f"Line chart of {name} by {read} length, a line a model; the table has its figures"
+        return _svg(figure, "by-length", alt)
 
 
-def speed_by_length(entrants: Sequence[Entrant]) -> str:
-    """Tokens a second of every model by the length of the sentences."""
+def speed_by_length(entrants: Sequence[Entrant], token: str, sequence: str) -> str:
+    """Tokens a second of every model by the length of the sequences."""
     with _style():
         figure = _figure(5.2, 3.4 + 0.13 * len(entrants))
         axes: Axes = figure.subplots()
@@ -113,14 +122,65 @@ def speed_by_length(entrants: Sequence[Entrant]) -> str:
         axes.set_xticks([], minor=True)
         axes.set_ylim(bottom=0)
         axes.yaxis.set_major_formatter(lambda value, position: f"{value:,.0f}")
-        axes.set(xlabel="tokens in each sentence", ylabel="tokens a second")
+        axes.set(xlabel=f"{token}s in each {sequence}", ylabel=f"{token}s a second")
         _plain(axes, "y")
         _legend(figure, entrants)
-        return _svg(
-            figure,
-            "speed",
-            "Line chart of tokens a second by sentence length, a line a model; the table has its figures",
-        )
+        alt = f"Line chart of {token}s a second by {sequence} length, a line a model; the table has its figures"
+        return _svg(figure, "speed", alt)
+
+
+def by_horizon(entrants: Sequence[Entrant], baselines: Sequence[Baseline]) -> str:
+    """The mean absolute error of every model and of every simple forecast, by steps ahead."""
+    with _style():
+        figure = _figure(5.2, 3.5 + 0.13 * (len(entrants) + len(baselines)))
+        axes: Axes = figure.subplots()
+        for number, entrant in enumerate(entrants):
+            errors = entrant.by_horizon
+            axes.plot([*errors], [*errors.values()], color=_stand_in(number), lw=1.8, **_mark(number))
+        simple = [baseline for baseline in baselines if baseline.by_horizon]
+        for number, baseline in enumerate(simple):
+            dashes = DASHES[number % len(DASHES)]
+            axes.plot([*baseline.by_horizon], [*baseline.by_horizon.values()], color=_INK, lw=1.2, ls=dashes)
+        axes.set_ylim(bottom=0)
+        axes.set(xlabel="steps ahead", ylabel="mean absolute error")
+        axes.locator_params(axis="x", integer=True)
+        _plain(axes, "y")
+        _legend(figure, entrants, [baseline.name for baseline in simple])
+        alt = "Line chart of the mean absolute error by steps ahead, a line a model and a dashed one a simple forecast"
+        return _svg(figure, "horizon", f"{alt}; the table has its figures")
+
+
+def span(entrants: Sequence[Entrant], outlook: Outlook) -> tuple[float, float]:
+    """The lowest and the highest value of all forecasts, so that their pictures have one scale."""
+    courses = [entrant.forecast for entrant in entrants if entrant.forecast is not None]
+    values = [*outlook.history, *outlook.truth, *(value for course in courses for value in course.values)]
+    values += [bound for course in courses for range_ in course.ranges.values() for side in range_ for bound in side]
+    margin = 0.04 * (max(values) - min(values) or 1.0)
+    return min(values) - margin, max(values) + margin
+
+
+def forecast(course: Course, outlook: Outlook, name: str, number: int, limits: tuple[float, float]) -> str:
+    """What was known, what a model expected and in which ranges, and what came."""
+    known, ahead = len(outlook.history), len(outlook.truth)
+    x = range(known - 1, known + ahead)  # from the last known value on, so that the lines begin there
+    last = outlook.history[-1]
+    with _style():
+        figure = _figure(4.6, 2.9)
+        axes: Axes = figure.subplots()
+        for place, (low, high) in enumerate(course.ranges[percent] for percent in sorted(course.ranges, reverse=True)):
+            axes.fill_between(x, [last, *low], [last, *high], color=_stand_in(number), alpha=0.14 + 0.14 * place, lw=0)
+        axes.plot(range(known), outlook.history, color=_INK, lw=1.1)
+        axes.plot(x, [last, *outlook.truth], color=_INK, lw=1.1, ls="--")
+        axes.plot(x, [last, *course.values], color=_stand_in(number), lw=2)
+        axes.axvline(known - 1, color=_FAINT, lw=0.8, zorder=0)
+        ticks = [0, known - 1] if known > 1 else [0]
+        axes.set_xticks(ticks, [printable(outlook.labels[tick]) for tick in ticks])
+        axes.get_xticklabels()[0].set_horizontalalignment("left")
+        axes.set_ylim(*limits)
+        _plain(axes, "y")
+        percents = " and ".join(f"{percent}%" for percent in sorted(course.ranges))
+        alt = f"Forecast of {name}: history, expected values with ranges of {percents}, and what came (dashed)"
+        return _svg(figure, f"forecast-{number}", alt)
 
 
 def attention(look: Look, name: str, number: int) -> str:
@@ -143,11 +203,6 @@ def attention(look: Look, name: str, number: int) -> str:
         )
         alt = f"Attention of {name}, the source token that each target token looked at most: {strongest}"
         return _svg(figure, f"attention-{number}", alt)
-
-
-def class_of(row: dict[str, Any]) -> str:
-    """A class of source lengths, as a person writes it."""
-    return f"{row['shortest']}–{row['longest']}" if row["shortest"] < row["longest"] else f"{row['shortest']}"
 
 
 def _token(text: str) -> str:
@@ -188,14 +243,18 @@ def _mark(number: int, hollow: bool = False) -> dict[str, Any]:
     return {"marker": mark, "ms": 6, "mec": _stand_in(number), "mfc": _PAPER if hollow else _stand_in(number)}
 
 
-def _legend(figure: Figure, entrants: Sequence[Entrant]) -> None:
+def _legend(figure: Figure, entrants: Sequence[Entrant], simple: Sequence[str] = (), columns: int = 2) -> None:
     from matplotlib.lines import Line2D
 
     lines = [
         Line2D([], [], color=_stand_in(number), lw=1.8, label=entrant.name, **_mark(number))
         for number, entrant in enumerate(entrants)
     ]
-    figure.legend(handles=lines, loc="outside lower center", ncols=2, frameon=False, fontsize=9.5)
+    lines += [
+        Line2D([], [], color=_INK, lw=1.2, ls=DASHES[number % len(DASHES)], label=printable(name))
+        for number, name in enumerate(simple)
+    ]
+    figure.legend(handles=lines, loc="outside lower center", ncols=columns, frameon=False, fontsize=9.5)
 
 
 def _svg(figure: Figure, name: str, alt: str) -> str:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Generic
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from mirada.contracts import BOS, EOS, PAD, Batch
+from mirada.contracts import BOS, EOS, PAD, AnyBatch, Batch, Rows
 from mirada.data.corpus import Corpus
-
-Rows = npt.NDArray[np.int64]
 
 
 def by_length(source: npt.NDArray[np.int32], target: npt.NDArray[np.int32], order: Rows) -> Rows:
@@ -42,13 +41,21 @@ def cut(source: npt.NDArray[np.int32], target: npt.NDArray[np.int32], order: Row
 
 
 @dataclass
-class Batches:
-    """The batches of a corpus. Epoch e is the same list of batches whenever it is asked for."""
+class Groups(Generic[AnyBatch]):
+    """A corpus in batches of similar length. Epoch e is the same list of batches whenever it is asked for."""
 
     corpus: Corpus
-    tokens: int
+    budget: int
     """The most tokens in a batch, padding and both sides counted."""
     seed: int
+
+    @property
+    def fingerprint(self) -> str:
+        return self.corpus.fingerprint
+
+    @property
+    def tokens(self) -> int:
+        return self.corpus.tokens
 
     def __post_init__(self) -> None:
         self._source = self.corpus.source.lengths + 1  # EOS
@@ -60,17 +67,13 @@ class Batches:
         if self._planned is None or self._planned[0] != epoch:
             random = np.random.default_rng([self.seed, epoch])
             shuffled = random.permutation(len(self.corpus))
-            runs = cut(self._source, self._target, by_length(self._source, self._target, shuffled), self.tokens)
+            runs = cut(self._source, self._target, by_length(self._source, self._target, shuffled), self.budget)
             self._planned = epoch, [runs[i] for i in random.permutation(len(runs))]
         return self._planned[1]
 
-    def load(self, rows: Rows) -> Batch:
-        """The batch of the given rows: source … EOS, BOS target … EOS."""
-        return Batch(
-            source=torch.from_numpy(self.corpus.source.padded(rows, None, EOS, PAD)),
-            target=torch.from_numpy(self.corpus.target.padded(rows, BOS, EOS, PAD)),
-            rows=torch.from_numpy(rows),
-        )
+    def load(self, rows: Rows) -> AnyBatch:
+        """The batch of the given rows."""
+        raise NotImplementedError
 
     def padding(self, epoch: int = 0) -> float:
         """The share of an epoch's cells that are padding."""
@@ -78,6 +81,17 @@ class Batches:
         runs = self.epoch(epoch)
         cells = sum(len(rows) * int(self._source[rows].max() + self._target[rows].max()) for rows in runs)
         return 1 - real / cells
+
+
+class Batches(Groups[Batch]):
+    """Sentence pairs: source … EOS, BOS target … EOS."""
+
+    def load(self, rows: Rows) -> Batch:
+        return Batch(
+            source=torch.from_numpy(self.corpus.source.padded(rows, None, EOS, PAD)),
+            target=torch.from_numpy(self.corpus.target.padded(rows, BOS, EOS, PAD)),
+            rows=torch.from_numpy(rows),
+        )
 
 
 def collate(sources: Sequence[Sequence[int]], prefixes: Sequence[Sequence[int]] | None = None) -> Batch:

@@ -98,7 +98,7 @@ def faults(pair: Pair, longest: int) -> str | None:
     if not source or not target:
         return "one_sided"
     texts = (pair.source, *pair.targets)
-    if not all(map(str.isascii, texts)) and _SURROGATE.search("".join(texts)):
+    if has_invalid_bytes(*texts):
         return "invalid_bytes"
     if max(map(len, texts)) > LONGEST_TEXT:
         return "too_long"
@@ -106,6 +106,11 @@ def faults(pair: Pair, longest: int) -> str | None:
     if any(len(text) > 2 * longest and len(text.split()) > longest for text in texts):
         return "too_many_words"
     return None
+
+
+def has_invalid_bytes(*texts: str) -> bool:
+    """Whether bytes were read leniently that are not UTF-8."""
+    return not all(map(str.isascii, texts)) and _SURROGATE.search("".join(texts)) is not None
 
 
 def doubts(pair: Pair, config: CheckConfig) -> list[str]:

@@ -22,7 +22,7 @@ from mirada.data.corpus import Corpus, write_corpus
 from mirada.data.doctor import Diagnosis, Doctor, Held, Notify, fingerprint
 from mirada.data.readers import Pair
 from mirada.data.sources import DataConfig, PairFiles
-from mirada.data.tokenizer import Tokenizer, TokenizerConfig, suggest_vocabulary
+from mirada.data.tokenizer import Tokenizer, TokenizerConfig
 from mirada.errors import DataError
 from mirada.files import write_text
 
@@ -246,8 +246,8 @@ class _Training:
 def _learn(
     training: _Training, config: TokenizerConfig, words: int, pairs: int, notify: Notify
 ) -> tuple[Tokenizer, Tokenizer]:
-    notify("learning subwords", 0, 0)
-    size = config.vocabulary or suggest_vocabulary(words)
+    notify(f"learning {config.unit}", 0, 0)
+    size = config.most(words)
     every = max(1, 2 * pairs // LEARN_FROM)
 
     def texts(sides: Sequence[int]) -> Iterator[str]:
@@ -256,6 +256,7 @@ def _learn(
                 yield from (text for side, text in enumerate(pair[:2]) if side in sides)
 
     if config.joint:
-        joint = Tokenizer.learn(texts((0, 1)), size)
+        joint = Tokenizer.learn(texts((0, 1)), size, config.unit, config.lowercased)
         return joint, joint
-    return Tokenizer.learn(texts((0,)), size), Tokenizer.learn(texts((1,)), size)
+    source, target = (Tokenizer.learn(texts((side,)), size, config.unit, config.lowercased) for side in (0, 1))
+    return source, target

@@ -15,7 +15,7 @@ from mirada.data.readers import ANYTHING, Pair, Parallel, Reader, Wanted, files_
 class DataConfig(Section):
     """Which texts to learn from."""
 
-    pairs: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
     """Files of sentence pairs (TSV, CSV, JSONL, TMX, PO, MO, plain or gzipped), or folders of them."""
     source: str | None = None
     """A file of source sentences, with `target` beside it."""
@@ -46,7 +46,7 @@ class DataConfig(Section):
             raise ValueError(f"data.source={self.source} needs data.target, the file with its translations (--target)")
         if self.target and not self.source:
             raise ValueError(f"data.target={self.target[0]} needs data.source, the file it translates (--source)")
-        if not self.pairs and not self.source:
+        if not self.files and not self.source:
             raise ValueError("there is no data: give a file of sentence pairs, or --source and --target files")
         return self
 
@@ -57,7 +57,7 @@ class DataConfig(Section):
 
     def open(self) -> PairFiles:
         """The files to learn from."""
-        files = PairFiles(self.pairs, self.wanted, self.format)
+        files = PairFiles(self.files, self.wanted, self.format)
         if self.source:
             files.add(self.source, Parallel(self.source, self.target, self.wanted.lenient))
         return files
@@ -76,7 +76,7 @@ def named(given: Paths) -> list[str]:
 
 
 def data_settings(
-    pairs: Paths = (),
+    files: Paths = (),
     source: str | Path | None = None,
     target: Paths = (),
     dev: Paths = (),
@@ -92,7 +92,7 @@ def data_settings(
         return [str(Path(path).absolute()) if absolute else path for path in named(given)]
 
     settings = {
-        "pairs": paths(pairs),
+        "files": paths(files),
         "source": paths(source)[0] if source else None,
         "target": paths(target),
         "dev": paths(dev),

@@ -39,12 +39,19 @@ class Embeddings:
         cosines = torch.nn.functional.cosine_similarity(self.table, vector, dim=-1)  # [V]
         found: list[tuple[str, float]] = []
         for row in cosines.argsort(descending=True).tolist():
-            piece = self.tokenizer.pieces([row])[0]
-            if piece.startswith(" ") and piece[1:].isalpha() and len(piece) > 2 and piece[1:] != word.strip():
-                found.append((piece[1:], float(cosines[row])))
+            piece = self._whole_word(row)
+            if piece.isalpha() and len(piece) > 1 and piece != word.strip():
+                found.append((piece, float(cosines[row])))
             if len(found) == count:
                 break
         return found
+
+    def _whole_word(self, row: int) -> str:
+        """The word that a row stands for; nothing if it is a part of one."""
+        piece = self.tokenizer.pieces([row])[0]
+        if self.tokenizer.unit == "subwords":
+            return piece[1:] if piece.startswith(" ") else ""
+        return piece
 
     def flat(self, words: Sequence[str]) -> Vectors:
         """[n, 2]: the words' vectors on the two axes along which they differ most (PCA)."""

@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from mirada.errors import UsageError
-from mirada.recurrent import Cell, Memory, largest_singular_value
+from mirada.recurrent import Cell, Memory, Recurrent, largest_singular_value
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,16 @@ def fading(name: str, cell: Cell, x: Tensor, loss: Callable[[Tensor], Tensor] = 
         cells = [step.c for step in steps if step.c is not None]
         h, c = (_norms(value, states) for states in ([step.h for step in steps], cells))
     return Fading(name, h, largest_singular_value(cell), c if cells else None)
+
+
+def fading_of(name: str, network: nn.Module, ids: Sequence[int]) -> Fading:
+    """The same for a trained network on a text: its first layer, forwards, and the gradient of ½‖h_T‖²."""
+    stacks = [module for module in network.modules() if isinstance(module, Recurrent)]
+    embedding = getattr(network, "source_embedding", getattr(network, "embedding", None))
+    if not stacks or embedding is None or stacks[0].kind in ("memoryless", "jordan"):
+        raise UsageError(f"{name}: gradients through time are those of Elman networks, LSTMs and GRUs that read text")
+    _, cell = next(stacks[0].cells())
+    return fading(name, cell, embedding(torch.tensor(list(ids))))
 
 
 def _norms(value: Tensor, states: list[Tensor]) -> npt.NDArray[np.float64]:

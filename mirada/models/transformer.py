@@ -31,14 +31,17 @@ class TransformerConfig(Section):
     decoder_layers: int = Field(2, ge=1, le=256)
     feed_forward: int = Field(1024, ge=1, le=131072)
     """The inner size of the two-layer perceptron."""
-    activation: Literal["relu", "gelu"] = "relu"
+    activation: Literal["relu", "gelu", "silu"] = "relu"
     dropout: float | None = Field(None, ge=0, lt=1)
     """Unless given, by how often the data will be seen: none for a few epochs, up to 0.2 for many."""
     norm: Literal["pre", "post"] = "pre"
     """Normalise before each sublayer (trains faster), or after it as in the paper."""
-    positions: Literal["sinusoidal", "learned"] = "sinusoidal"
+    positions: Literal["sinusoidal", "halves", "learned"] = "sinusoidal"
+    """Waves as in the paper, the same waves with all sines before all cosines as Marian has them, or learned."""
     tie: Literal["all", "output", "none"] = "all"
     """Which embeddings share weights: source, target and output; target and output; or none."""
+    output_bias: bool = False
+    """Whether every word has a bias beside its vector, as in Marian."""
     max_length: int = Field(256, ge=4, le=65536)
     """The most tokens a sentence may have."""
 
@@ -105,6 +108,8 @@ class TransformerState:
 class Transformer(Network):
     """Encoder and decoder stacks between tied embeddings. A `Generator`."""
 
+    output: nn.Linear
+
     def __init__(self, config: TransformerConfig, source_vocabulary: int, target_vocabulary: int):
         super().__init__()
         c = self.config = config
@@ -112,13 +117,17 @@ class Transformer(Network):
         shared = c.tie == "all"
         assert not shared or source_vocabulary == target_vocabulary, "one embedding cannot serve two vocabularies"
         self.target_embedding = self.source_embedding if shared else nn.Embedding(target_vocabulary, c.width, PAD)
-        self.positions = Positions(c.max_length + 1, c.width, c.positions)  # + 1 for BOS
+        kind: Literal["sinusoidal", "learned"] = "learned" if c.positions == "learned" else "sinusoidal"
+        self.positions = Positions(c.max_length + 1, c.width, kind)  # + 1 for BOS
+        if c.positions == "halves":
+            waves = self.positions.table
+            self.positions.table = torch.cat([waves[:, 0::2], waves[:, 1::2]], 1)
         dropout = c.dropout or 0.0
         self.dropout = Dropout(dropout)
         layer = (c.width, c.heads, c.feed_forward, dropout, c.norm, c.activation)
         self.encoder = Encoder([EncoderLayer(*layer) for _ in range(c.encoder_layers)], self._final_norm())
         self.decoder = Decoder([DecoderLayer(*layer) for _ in range(c.decoder_layers)], self._final_norm())
-        self.output = nn.Linear(c.width, target_vocabulary, bias=False)
+        self.output = nn.Linear(c.width, target_vocabulary, bias=c.output_bias)
         self._initialise()
         if c.tie != "none":
             self.output.weight = self.target_embedding.weight

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from mirada.data.po import Catalog
 from mirada.data.verbatim import found
-from mirada.tasks.translation import Translation
+from mirada.tasks.translator import Translation
 
 
 @dataclass(frozen=True)

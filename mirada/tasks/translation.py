@@ -2,197 +2,251 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, overload
 
 import torch
-from torch import Tensor
+from torch import nn
 
-from mirada.contracts import PAD, Batch, Generator, Loss, Network
-from mirada.data.batching import collate
-from mirada.data.tokenizer import Tokenizer
-from mirada.decoding import DecodeConfig, Hypothesis, decode
-from mirada.errors import InputError
+from mirada import config as configuration
+from mirada.bundle import need
+from mirada.config import Values
+from mirada.contracts import Loss, Network, Sizes, Validation
+from mirada.data.batching import Batches
+from mirada.data.checks import CheckConfig
+from mirada.data.doctor import KEEPS, Notify
+from mirada.data.po import Catalog
+from mirada.data.prepare import Examples, Report, dump_examples, load_examples, prepare, read_examples
+from mirada.data.prepare import Prepared as PreparedPairs
+from mirada.data.readers import Wanted
+from mirada.data.sources import DataConfig, open_some
+from mirada.data.tokenizer import Tokenizer, TokenizerConfig
+from mirada.decoding import DecodeConfig
+from mirada.errors import ConfigError, UsageError
+from mirada.evaluation.translation import TranslationScores, bleu, evaluate
+from mirada.inspection.attention import CrossAttention
+from mirada.inspection.embeddings import Embeddings
+from mirada.tasks.catalogs import Filling, fill
+from mirada.tasks.objectives import CrossEntropy
+from mirada.tasks.task import Model, Task, Told
+from mirada.tasks.translator import Translation, Translator
 
-CELLS = 4096
-"""Source tokens × beam that are translated at the same time."""
+FINAL_SENTENCES = 2000
+"""Dev sentences that the scores of a finished training are measured on, at most."""
 
-_SENTENCE_END = re.compile(r"(?<=[.!?…。！？])[\"'»”’)\]]*\s+")
-
-
-class _SmoothedCrossEntropy(torch.autograd.Function):
-    """Σ −(1−ε) log p(truth) − ε/V Σ_v log p(v) over rows of logits [N, V]; the gradient p − (1−ε) onehot − ε/V.
-
-    The gradient is ready when the loss is: half the passes over [N, V] that autograd would make.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, logits: Tensor, truth: Tensor, smoothing: float) -> Tensor:
-        total = logits.logsumexp(-1, keepdim=True)  # [N, 1]: log p = logit − total
-        chosen = logits.gather(1, truth.unsqueeze(1))
-        loss = total.sum() - (1 - smoothing) * chosen.sum()
-        if smoothing:
-            loss = loss - smoothing * logits.mean(-1).sum()
-        gradient = (logits - total).exp_()
-        if smoothing:
-            gradient.sub_(smoothing / logits.shape[1])
-        gradient.scatter_add_(1, truth.unsqueeze(1), torch.full_like(chosen, smoothing - 1))
-        ctx.save_for_backward(gradient)
-        return loss
-
-    @staticmethod
-    def backward(ctx: Any, outer: Tensor) -> tuple[Tensor, None, None]:
-        (gradient,) = ctx.saved_tensors
-        return gradient * outer, None, None
-
-
-class CrossEntropy:
-    """−Σ log p(token), with a share of the probability spread evenly over the vocabulary (label smoothing, §5.4).
-
-    An objective: `(model, batch) -> Loss`, the sum over all real tokens and their number.
-    """
-
-    def __init__(self, smoothing: float = 0.0):
-        self.smoothing = smoothing
-
-    def __call__(self, model: Network, batch: Batch) -> Loss:
-        truth = batch.target_output  # [B, T]
-        real = truth != PAD
-        logits: Tensor = model.output(model.hidden(batch)[real])  # [N, V]
-        total: Tensor = _SmoothedCrossEntropy.apply(logits, truth[real], self.smoothing)
-        return Loss(total, len(logits))
+SOURCE, TARGET = "tokenizer.json", "tokenizer.target.json"
 
 
 @dataclass(frozen=True)
-class Translation:
-    """A translated text. `problem` says why there is none, if so: the text is then empty."""
+class Tokenizers:
+    """What translating needs besides weights: the subwords of both languages, often the same."""
 
-    text: str
-    score: float = 0.0
-    """The average log probability of its tokens (with the length penalty of `decode`); summed over split sentences."""
-    alternatives: tuple[tuple[str, float], ...] = field(default=(), repr=False)
-    """The n best texts with their scores, this one first."""
-    problem: str | None = None
+    source: Tokenizer
+    target: Tokenizer
 
-    def __str__(self) -> str:
-        return self.text
+    @property
+    def sizes(self) -> Sizes:
+        return Sizes(self.source.size, self.target.size)
 
-
-Options = list[tuple[str, float]]
-"""Texts with their scores, best first."""
-
-
-@dataclass
-class _Piece:
-    """A part of a text that the model can take: a sentence, if it had to be split, and where it belongs."""
-
-    text: int
-    ids: list[int]
-    prefix: list[int]
+    def files(self) -> dict[str, bytes]:
+        files = {SOURCE: self.source.to_json().encode("utf-8")}
+        if self.target is not self.source:
+            files[TARGET] = self.target.to_json().encode("utf-8")
+        return files
 
 
-class Translator:
-    """Texts through tokenizer, model and decoding, batched by length, in the order they came."""
+@dataclass(frozen=True)
+class Pairs:
+    """Sentence pairs, ready to train on."""
 
-    def __init__(self, model: Generator, source: Tokenizer, target: Tokenizer, max_length: int, device: torch.device):
-        self.model = model
-        self.device = device
-        self.source = source
-        self.target = target
-        self.max_length = max_length
+    data: PreparedPairs
+
+    @property
+    def kit(self) -> Tokenizers:
+        return Tokenizers(self.data.source_tokenizer, self.data.target_tokenizer)
+
+    @property
+    def dev(self) -> Examples:
+        return self.data.dev[:FINAL_SENTENCES]
+
+    def batches(self, tokens: int, seed: int) -> Batches:
+        return Batches(self.data.corpus, tokens, seed)
+
+    def report(self) -> dict[str, Any]:
+        return asdict(self.data.report)
+
+    def told(self) -> Told:
+        report: Report = self.data.report
+        held = " (held out of the data: no sentence of it is in training)" if report.held_out else ""
+        findings = report.diagnosis["findings"]
+        return Told(
+            f"{report.training:,} training pairs, {report.dev:,} dev{held}, {report.vocabulary:,} subwords",
+            report.diagnosis["notes"],
+            report.excluded,
+            {finding["title"]: finding["count"] for finding in findings if finding["training"] == KEEPS},
+        )
+
+    def dev_file(self) -> str:
+        return dump_examples(self.dev)
+
+
+class TranslationModel(Model):
+    """A trained translator, opened from its bundle."""
+
+    network: Network
+
+    def __init__(
+        self,
+        path: Path,
+        card: dict[str, Any],
+        config: Values,
+        network: nn.Module,
+        kit: Tokenizers,
+        device: torch.device,
+    ):
+        super().__init__(path, card, config, network, kit, device)
+        limit = int(config["model"]["max_length"])
+        self.source_tokenizer, self.target_tokenizer = kit.source, kit.target
+        self._translator = Translator(self.network, kit.source, kit.target, limit, device)
+
+    @property
+    def try_it(self) -> str:
+        return f'mirada translate {self.path} "…"'
+
+    def ids(self, text: str) -> list[int]:
+        return self.source_tokenizer.encode([text])[0]
+
+    def decode_config(self, **changes: Any) -> DecodeConfig:
+        """The bundle's way of decoding, with changes (None changes nothing)."""
+        given = {key: value for key, value in changes.items() if value is not None}
+        built = configuration.build({"decode": DecodeConfig}, {"decode": {**self.config.get("decode", {}), **given}})
+        return built["decode"]
+
+    @overload
+    def translate(self, texts: str, *, prefix: str = ..., **decode: Any) -> Translation: ...
+    @overload
+    def translate(self, texts: Sequence[str], *, prefix: str = ..., **decode: Any) -> list[Translation]: ...
 
     def translate(
         self,
-        texts: Sequence[str],
-        config: DecodeConfig,
+        texts: str | Sequence[str],
+        *,
         prefix: str = "",
         progress: Callable[[int], None] = lambda done: None,
-    ) -> list[Translation]:
-        """Each text's translation. A blank text gives a blank one; one that is too long is split into its sentences,
-        and refused (`Translation.problem`) when a sentence still is."""
-        forced = self.target.encode([prefix])[0] if prefix else []
-        pieces, problems = self._cut(texts, forced)
-        options = self._decode(pieces, config, progress)
-        found: dict[int, list[Options]] = {}
-        for piece, option in zip(pieces, options, strict=True):
-            found.setdefault(piece.text, []).append(option)
-        return [self._join(found.get(number, []), problems.get(number)) for number in range(len(texts))]
+        **decode: Any,
+    ) -> Translation | list[Translation]:
+        """Translate a text, or many at once, in order. `decode` are settings: beam=5, n_best=3, sample=True, …
 
-    def _cut(self, texts: Sequence[str], prefix: list[int]) -> tuple[list[_Piece], dict[int, str]]:
-        """The pieces to translate, and why a text cannot be."""
-        longest = self.max_length - 1  # EOS
-        pieces: list[_Piece] = []
-        problems: dict[int, str] = {}
-        for number, (text, ids) in enumerate(zip(texts, self.source.encode(texts), strict=True)):
-            if not text.strip():
-                continue
-            if len(ids) <= longest:
-                pieces.append(_Piece(number, ids, prefix))
-                continue
-            if prefix:
-                problems[number] = f"has {len(ids)} tokens; the model takes {longest}, and a prefix cannot be split"
-                continue
-            sentences = self.source.encode([part for part in _SENTENCE_END.split(text) if part.strip()])
-            if worst := max((len(part) for part in sentences if len(part) > longest), default=0):
-                problems[number] = f"has a sentence of {worst} tokens; the model takes at most {longest}"
-                continue
-            pieces += [_Piece(number, part, prefix) for part in sentences]
-        return pieces, problems
+        `prefix` is how every translation has to begin.
+        """
+        config = self.decode_config(**decode)
+        if isinstance(texts, str):
+            return self._translator.translate([texts], config, prefix)[0]
+        return self._translator.translate(texts, config, prefix, progress)
 
-    def _decode(self, pieces: Sequence[_Piece], config: DecodeConfig, progress: Callable[[int], None]) -> list[Options]:
-        """Every piece's n best texts."""
-        options: dict[int, Options] = {}
-        for numbers in similar([len(piece.ids) for piece in pieces], CELLS // config.width):
-            chosen = [pieces[number] for number in numbers]
-            batch = collate([piece.ids for piece in chosen], [piece.prefix for piece in chosen]).to(self.device)
-            room = self.max_length - len(chosen[0].prefix)
-            limits = [self._limit(config, piece.ids, room) for piece in chosen]
-            best = decode(self.model, batch, config, limits)
-            for number, hypotheses in zip(numbers, best, strict=True):
-                options[number] = self._texts(hypotheses)
-            progress(len(options))
-        return [options[number] for number in range(len(pieces))]
+    def evaluate(
+        self,
+        pairs: str | Path | Iterable[tuple[str, Sequence[str]]],
+        *,
+        columns: Sequence[str] = (),
+        **decode: Any,
+    ) -> TranslationScores:
+        """Translate the sources of a test set (a file, or pairs of source and references) and score the result."""
+        if isinstance(pairs, (str, Path)):
+            languages = self.card["languages"]
+            wanted = Wanted(tuple(columns), languages["source"], languages["target"])
+            rows = read_examples(open_some([str(pairs)], wanted))
+        else:
+            rows = [(source, tuple([refs] if isinstance(refs, str) else refs)) for source, refs in pairs]
+        return self.score(rows, **decode)
 
-    def look(self, text: str, config: DecodeConfig) -> tuple[list[int], Hypothesis]:
-        """The source ids of one sentence and its best hypothesis, with the attention that chose it."""
-        pieces, problems = self._cut([text], [])
-        if len(pieces) != 1:
-            raise InputError(
-                f"attention is shown for one sentence at a time: the text {problems.get(0, 'is empty or has several')}"
+    def score(self, dev: Examples, **decode: Any) -> TranslationScores:
+        sources = [source for source, _ in dev]
+        outputs = [translation.text for translation in self.translate(sources, **decode)]
+        return evaluate(sources, outputs, [references for _, references in dev])
+
+    def validate(self, dev: Examples, size: int) -> Validation:
+        """Greedy translations of a part of the dev set, and their BLEU."""
+        sources, references = zip(*dev[:size], strict=True)
+        # A model that knows nothing yet babbles to the limit, so here that is near.
+        outputs = [t.text for t in self._translator.translate(sources, DecodeConfig(beam=1, max_ratio=1.2))]
+        shown = min(range(len(sources)), key=lambda i: abs(len(sources[i].split()) - 8))
+        example = (sources[shown], outputs[shown], references[shown][0])
+        return Validation(bleu(outputs, references), "BLEU", example=example)
+
+    def fill(self, catalog: str | Path, **decode: Any) -> Filling:
+        """Translate what is untranslated in a gettext catalog (.po), marked fuzzy; the rest stays byte for byte."""
+        options = {"n_best": 5, **{key: value for key, value in decode.items() if value is not None}}
+        options["n_best"] = min(options["n_best"], self.decode_config(**decode).beam)
+        return fill(Catalog(catalog), lambda texts: self.translate(texts, **options))
+
+    def attend(self, text: str, **decode: Any) -> CrossAttention:
+        """Translate one sentence and return where every head of every layer looked for each token."""
+        ids, hypothesis = self._translator.look(text, self.decode_config(**decode))
+        if hypothesis.attention is None:
+            raise UsageError(f"{self.path}: {self.card['model']} has no attention to look at")
+        return CrossAttention(
+            source=[*self.source_tokenizer.pieces(ids), "</s>"],
+            target=[*self.target_tokenizer.pieces(hypothesis.tokens), "</s>"],
+            weights=hypothesis.attention.permute(1, 2, 0, 3).cpu().numpy(),  # [T, L, H, S] -> [L, H, T, S]
+        )
+
+    def embeddings(self, side: str = "source") -> Embeddings:
+        """The word vectors of one side: `neighbours` of a word, and a map of words."""
+        if side not in ("source", "target"):
+            raise UsageError(f"--side {side}: there are source and target")
+        table: nn.Embedding = getattr(self.network, f"{side}_embedding")
+        return Embeddings(getattr(self, f"{side}_tokenizer"), table.weight.detach().cpu())
+
+
+class TranslationTask(Task):
+    """Sentences in one language to sentences in another."""
+
+    name = "translation"
+    verb = "translate"
+    model = TranslationModel
+    default_model = "transformer"
+    sections = {"data": DataConfig, "check": CheckConfig, "tokenizer": TokenizerConfig, "decode": DecodeConfig}
+    used = ("decode",)
+    inherited = ("source_language", "target_language")
+
+    def check(self, built: Mapping[str, Any]) -> None:
+        if not built["tokenizer"].joint and built["model"].tie == "all":
+            raise ConfigError(
+                "tokenizer.joint=false gives two vocabularies, so embeddings cannot all be tied: --set model.tie=output"
             )
-        ids = pieces[0].ids
-        limit = self._limit(config, ids, self.max_length)
-        return ids, decode(self.model, collate([ids]).to(self.device), config, [limit], attention=True)[0][0]
+        if built["data"].max_tokens >= built["model"].max_length:
+            raise ConfigError(
+                f"data.max_tokens={built['data'].max_tokens} must be below model.max_length={built['model'].max_length}"
+            )
 
-    @staticmethod
-    def _limit(config: DecodeConfig, source: Sequence[int], room: int) -> int:
-        """The most tokens that the translation of a source may have."""
-        return max(1, min(room, int(config.max_ratio * len(source)) + 20))
+    def about(self, values: Values) -> dict[str, Any]:
+        data = values["data"]
+        return {"languages": {"source": data["source_language"], "target": data["target_language"]}}
 
-    def _texts(self, hypotheses: Sequence[Hypothesis]) -> Options:
-        texts = self.target.decode([hypothesis.tokens for hypothesis in hypotheses])
-        return [(text, hypothesis.score) for text, hypothesis in zip(texts, hypotheses, strict=True)]
-
-    @staticmethod
-    def _join(parts: list[Options], problem: str | None) -> Translation:
-        if problem or not parts:
-            return Translation("", problem=problem)
-        ranked = [
-            (" ".join(text for text, _ in option), sum(score for _, score in option))
-            for option in zip(*parts, strict=False)
+    def describe(self, card: Mapping[str, Any]) -> list[tuple[str, str]]:
+        languages, data = card["languages"], card["data"]
+        left_out = sum(data["excluded"].values())
+        return [
+            ("languages", f"{languages['source'] or '?'} → {languages['target'] or '?'}"),
+            ("data", f"{data['training']:,} pairs, {data['words']:,} words, {left_out:,} left out"),
+            ("dev", f"{data['dev']:,} pairs" + (", held out of the data" if data["held_out"] else "")),
+            ("subwords", f"{data['vocabulary']:,}"),
         ]
-        return Translation(*ranked[0], alternatives=tuple(ranked))
 
+    def prepare(self, built: Mapping[str, Any], folder: Path, notify: Notify, kit: Tokenizers | None = None) -> Pairs:
+        learned = (kit.source, kit.target) if kit else None
+        return Pairs(prepare(built["data"], built["check"], built["tokenizer"], folder, notify, learned))
 
-def similar(lengths: Sequence[int], cells: int) -> Iterator[list[int]]:
-    """Numbers of texts of similar length in groups of at most `cells` tokens, the longest first."""
-    group: list[int] = []
-    for number in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
-        if group and (len(group) + 1) * (lengths[group[0]] + 1) > cells:
-            yield group
-            group = []
-        group.append(number)
-    if group:
-        yield group
+    def open(self, files: Mapping[str, bytes], where: Path) -> Tokenizers:
+        need(files, where, SOURCE)
+        source = Tokenizer.load(where / SOURCE)
+        return Tokenizers(source, Tokenizer.load(where / TARGET) if TARGET in files else source)
+
+    def read_dev(self, text: str) -> Examples:
+        return load_examples(text)
+
+    def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
+        return CrossEntropy(smoothing)

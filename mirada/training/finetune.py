@@ -1,5 +1,8 @@
 """Going on from a bundle: its tokenizer, its sizes, its weights as a start, and a gentler schedule.
 
+The base may have learned another task: one that knows its language (BERT, GPT) is taught to classify or to tag. Then
+all weights that both networks have are taken over, and what the new task adds, its output, begins at random.
+
 A copy of the base lies in `run/base`, so that a run can be resumed when the base is gone. The base is scored on its own
 dev part and on the new one before training, and the new model on both after it: what is gained and what is forgotten.
 """
@@ -11,13 +14,16 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from torch import nn
+
 from mirada import bundle as bundles
 from mirada import config as configuration
-from mirada.data.prepare import Examples, load_examples
+from mirada import models, tasks
 from mirada.errors import ConfigError
-from mirada.evaluation import Evaluation
+from mirada.evaluation.score import Evaluation
 from mirada.files import write_text
-from mirada.model import Model, load
+from mirada.model import load, task_of
+from mirada.tasks.task import Model, Task
 
 OLD_SENTENCES = 500
 """Of the base's own dev part that base and new model are compared on, at most."""
@@ -26,15 +32,25 @@ SCHEDULE: configuration.Values = {"lr": 4e-3, "warmup": 20}
 2e-3, 4e-3 and 8e-3 gave 13.3, 13.9 and 13.0 BLEU, once each."""
 
 
-def inherited(base: Path) -> configuration.Values:
-    """The settings that a run takes from its base, which has to be whole."""
-    values = bundles.read(base).config
-    languages = {key: values["data"].get(key) for key in ("source_language", "target_language")}
+TAUGHT = {"masked": ("classification", "tagging"), "language": ("classification", "tagging")}
+"""What a base of a task can be taught besides."""
+
+
+def inherited(base: Path, asked: str | None = None) -> configuration.Values:
+    """The settings that a run for a task (the base's own unless asked) takes from its base, which has to be whole."""
+    found = bundles.read(base)
+    own, values = task_of(found), found.config
+    asked = models.meant(asked, values["model"]["name"]) if asked else None
+    if asked not in (None, own.name, *TAUGHT.get(own.name, ())):
+        raise ConfigError(f"--task {asked}: the base {base} is for {own.name}, and cannot be taught that")
+    task = tasks.find(asked or own.name)
+    data = {key: values["data"].get(key) for key in task.inherited}
+    kept = [name for name in task.sections if name not in ("data", "check")]
     return {
+        "task": task.name,
+        **{name: values.get(name, {}) for name in kept},
         "model": {**values["model"], "dropout": None},
-        "tokenizer": values["tokenizer"],
-        "data": {key: language for key, language in languages.items() if language},
-        "decode": values.get("decode", {}),
+        "data": {key: value for key, value in data.items() if value},
         "train": {**SCHEDULE, "base": str(base.absolute())},
     }
 
@@ -43,7 +59,7 @@ def check_fit(kept: configuration.Values, values: configuration.Values) -> None:
     """Refuse settings that do not fit those a run takes from its base."""
     base = kept["train"]["base"]
     for section in ("model", "tokenizer"):
-        for key, value in values[section].items():
+        for key, value in values.get(section, {}).items():
             if key != "dropout" and value != kept[section].get(key, value):
                 raise ConfigError(
                     f"{section}.{key}={value}: the base {base} has {kept[section][key]}, and a model that goes on from "
@@ -52,8 +68,7 @@ def check_fit(kept: configuration.Values, values: configuration.Values) -> None:
     for key, language in kept["data"].items():
         if values["data"][key] != language:
             raise ConfigError(
-                f"{key.replace('_', ' ')} {values['data'][key]}: the base {base} has {language}; "
-                "--base needs data of the same direction"
+                f"data.{key}={values['data'][key]}: the base {base} has {language}; --base needs data of the same kind"
             )
 
 
@@ -70,21 +85,37 @@ class Base:
             for name in (*card["files"], "card.json"):  # the card last: a copy that has one is whole
                 shutil.copyfile(source / name, folder / name)
         self.model: Model = load(folder, device=device, threads=threads)
+        self.task = tasks.find(self.model.card["task"])
         dev = folder / "dev.jsonl"
-        self.dev: Examples = load_examples(dev.read_text(encoding="utf-8"))[:OLD_SENTENCES] if dev.exists() else []
+        read = self.task.read_dev(dev.read_text(encoding="utf-8")) if dev.exists() else []
+        self.dev: Any = read[:OLD_SENTENCES] if isinstance(read, list) else read
 
-    def before(self, new_dev: Examples) -> dict[str, Any]:
-        """The base's scores on the new dev part and on its own; measured once."""
+    def give(self, network: nn.Module, task: Task) -> list[str]:
+        """Its weights, to a network for the same task or another one; what there is to say of it."""
+        weights = bundles.weights_of(self.model.network)
+        if task.name == self.task.name:
+            bundles.put_weights(network, weights, str(self.folder))
+            return []
+        wanted = bundles.weights_of(network)
+        shared = {name: t for name, t in weights.items() if name in wanted and wanted[name].shape == t.shape}
+        bundles.put_weights(network, {**wanted, **shared}, str(self.folder))
+        new = sum(t.numel() for name, t in wanted.items() if name not in shared)
+        return [f"{sum(t.numel() for t in shared.values()):,} weights are the base's, {new:,} begin at random"]
+
+    def before(self, new_dev: Any, task: Task) -> dict[str, Any] | None:
+        """The base's scores on the new dev part and on its own, measured once; none if it learned another task."""
+        if task.name != self.task.name:
+            return None
         measured = self.folder / "scores.json"
         if not measured.exists():
-            write_text(measured, json.dumps(self.after(self.model, self.model.evaluate(new_dev))))
+            write_text(measured, json.dumps(self.after(self.model, self.model.score(new_dev))))
         scores: dict[str, Any] = json.loads(measured.read_text(encoding="utf-8"))
         return scores
 
     def after(self, model: Model, new: Evaluation) -> dict[str, Any]:
         """A model's scores on the new dev part, which are known, beside those on the base's own."""
         scores = {"new": _short(new)}
-        return {**scores, "old": _short(model.evaluate(self.dev))} if self.dev else scores
+        return {**scores, "old": _short(model.score(self.dev))} if self.dev else scores
 
 
 def _short(evaluation: Evaluation) -> dict[str, float]:

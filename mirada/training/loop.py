@@ -11,9 +11,9 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any, Generic, TypeVar
@@ -23,8 +23,7 @@ from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
 from mirada.bundle import put_weights, weights_of
-from mirada.contracts import Batch, Loss
-from mirada.data.batching import Batches, Rows
+from mirada.contracts import Loss, Plan, Rows, Validation
 from mirada.device import memory_used
 from mirada.errors import Interrupted, TrainingError
 from mirada.files import write_bytes
@@ -34,22 +33,14 @@ from mirada.training.optimizers import Optimizers, clip
 from mirada.training.settings import Budget, TrainConfig, learning_rate
 
 Model = TypeVar("Model", bound=nn.Module)
-Objective = Callable[[Model, Batch], Loss]
+Objective = Callable[[Model, Any], Loss]
+"""From a model and a batch to the sum of its losses. One that carries a state from batch to batch has `carried`."""
 FORECAST_STEPS = 3
 CHECKPOINT_SECONDS = 60.0
 PATIENCE = 8
 LONGEST_WITHOUT_VALIDATION = 2000
 NON_FINITE_LIMIT = 25
 """Steps in a row with non-finite numbers, after which a run is given up."""
-
-
-@dataclass(frozen=True)
-class Validation:
-    """A look at the dev part: a score to get better at, other figures, and an example to read."""
-
-    score: float
-    figures: dict[str, float] = field(default_factory=dict)
-    example: tuple[str, str, str] | None = None  # source, output, reference
 
 
 @dataclass(frozen=True)
@@ -70,7 +61,7 @@ class Training(Generic[Model]):
         self,
         model: Model,
         objective: Objective[Model],
-        batches: Batches,
+        batches: Plan[Any],
         validate: Callable[[Model], Validation],
         config: TrainConfig,
         folder: Path,
@@ -83,7 +74,7 @@ class Training(Generic[Model]):
         self.optimizers = Optimizers(model, config)
         self.parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
         self.average = [parameter.detach().clone() for parameter in self.parameters] if config.average else None
-        self.progress = Progress(corpus=batches.corpus.fingerprint)
+        self.progress = Progress(corpus=batches.fingerprint)
         self.budget = Budget.of(config)
         self._clock = started  # when this session's seconds began to count
         self._earlier = 0.0  # seconds of earlier sessions
@@ -137,7 +128,7 @@ class Training(Generic[Model]):
     def _steps_in_epoch(self, epoch: int) -> int:
         return math.ceil(len(self.batches.epoch(epoch)) / self.config.accumulate)
 
-    def _remaining(self) -> Iterator[list[Rows]]:
+    def _remaining(self) -> Iterator[Sequence[Rows]]:
         """The batches of every step still to do, for ever; `progress` says where we are before each of them."""
         p, size = self.progress, self.config.accumulate
         while not p.finished:
@@ -153,7 +144,7 @@ class Training(Generic[Model]):
 
     # ── one step ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _gradients(self, chosen: list[Rows]) -> tuple[float, int, int]:
+    def _gradients(self, chosen: Sequence[Rows]) -> tuple[float, int, int]:
         """Add up the gradients of the batches: summed loss, number of things summed, tokens."""
         torch.manual_seed(self.config.seed * 1_000_003 + self.progress.step)
         self.model.train()
@@ -161,11 +152,19 @@ class Training(Generic[Model]):
         for rows in chosen:
             batch = replace(self.batches.load(rows).to(self.device), epoch=self.epochs)
             loss = self.objective(self.model, batch)
-            loss.total.backward()
-            total, count, tokens = total + loss.total.item(), count + loss.count, tokens + batch.tokens
+            value = loss.total + loss.count * self._penalty()
+            value.backward()
+            total, count, tokens = total + value.item(), count + loss.count, tokens + batch.tokens
         return total, count, tokens
 
-    def _step(self, chosen: list[Rows]) -> None:
+    def _penalty(self) -> Tensor | float:
+        """λΣW², for every thing that is summed, so that it is λΣW² beside the mean."""
+        if not self.config.penalty:
+            return 0.0
+        squares = [parameter.square().sum() for parameter in self.parameters if parameter.ndim > 1]
+        return self.config.penalty * torch.stack(squares).sum()
+
+    def _step(self, chosen: Sequence[Rows]) -> None:
         p = self.progress
         rate = learning_rate(self.config, p.step, self._spent)
         total, count, tokens = self._gradients(chosen)
@@ -240,9 +239,11 @@ class Training(Generic[Model]):
             tokens += size
         speed = tokens / (time.monotonic() - began)
         self.optimizers.forget()
+        if hasattr(self.objective, "carried"):
+            self.objective.carried = {}
         figures = {
             "tokens_per_second": speed,
-            "epoch_seconds": self.batches.corpus.tokens / speed,
+            "epoch_seconds": self.batches.tokens / speed,
             "steps_per_epoch": self._steps_in_epoch(0),
             "memory": memory_used(),
             "padding": self.batches.padding(0),
@@ -272,7 +273,8 @@ class Training(Generic[Model]):
                 p.best_score, p.best_step, p.stale = found.score, p.step, 0
             else:
                 p.stale += 1
-        figures = {"step": p.step, "score": found.score, "best": better, "seconds": self._seconds(), **found.figures}
+        figures = {"step": p.step, "score": found.value, "measure": found.measure, "best": better}
+        figures |= {"seconds": self._seconds(), **found.figures}
         self.listen(Event("validation", {**figures, "example": found.example}))
         patience = self.config.patience or (None if self.config.budgeted else PATIENCE)
         return patience is not None and p.stale >= patience
@@ -312,6 +314,7 @@ class Training(Generic[Model]):
         if self.average is not None:
             tensors |= {f"average.{name}": a for name, a in zip(names, self.average, strict=True)}
         tensors |= {f"optimizer.{name}": value for name, value in self.optimizers.state().items()}
+        tensors |= {f"carried.{name}": value for name, value in getattr(self.objective, "carried", {}).items()}
         checkpoints.save(self.folder / "checkpoints", self.progress, tensors)
         self._saved_step = self.progress.step
 
@@ -330,8 +333,9 @@ class Training(Generic[Model]):
                 parameter.copy_(tensors[f"model.{name}"])
                 if self.average is not None:
                     self.average[index].copy_(tensors[f"average.{name}"])
-        prefix = "optimizer."
-        self.optimizers.restore({k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)})
+        self.optimizers.restore(_below("optimizer.", tensors))
+        if hasattr(self.objective, "carried"):
+            self.objective.carried = {name: t.to(self.device) for name, t in _below("carried.", tensors).items()}
         self._earlier = progress.seconds
         self.progress, self._saved_step = progress, progress.step
         self._spent = self.spent
@@ -341,6 +345,10 @@ class Training(Generic[Model]):
 
     def _note(self, text: str) -> None:
         self.listen(Event("note", {"text": text, "seconds": self._seconds()}))
+
+
+def _below(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import SGD, Adam, AdamW, Optimizer
 
+from mirada.blocks import Positions
 from mirada.training.muon import Muon
 from mirada.training.settings import TrainConfig
 
@@ -56,8 +57,10 @@ def _build(names: Mapping[nn.Parameter, str], model: nn.Module, config: TrainCon
         return [SGD(everything, lr=config.lr, momentum=config.momentum, weight_decay=config.weight_decay)]
     if config.optimizer == "adam":
         return [Adam(everything, lr=config.lr, betas=config.betas, weight_decay=config.weight_decay, fused=True)]
-    # Decay shrinks matrices, not biases, gains or embeddings (a rare word's vector would fade away).
+    # Decay shrinks matrices, not biases, gains or embeddings (a rare word's vector would fade away). Positions that are
+    # learned are embeddings too: rows that are looked up, no matrix that multiplies.
     embeddings = {id(m.weight) for m in model.modules() if isinstance(m, nn.Embedding)}
+    embeddings |= {id(m.table) for m in model.modules() if isinstance(m, Positions)}
     matrices = [p for p in everything if p.ndim == 2 and id(p) not in embeddings]
     others = [p for p in everything if p.ndim != 2 or id(p) in embeddings]
     if config.optimizer == "muon":

@@ -71,8 +71,9 @@ def draw_curves(events: Sequence[dict[str, Any]], path: Path) -> None:
     score.plot([e["step"] for e in validations], [e["score"] for e in validations], "o-", color="tab:green", ms=3)
     best = [e for e in validations if e["best"]]
     if best:
-        score.annotate(f"{best[-1]['score']:.1f}", (best[-1]["step"], best[-1]["score"]), ha="right", va="bottom")
-    score.set(xlabel="step", ylabel="BLEU", title="Score on the dev part")
+        score.annotate(f"{best[-1]['score']:.4g}", (best[-1]["step"], best[-1]["score"]), ha="right", va="bottom")
+    measure = validations[-1]["measure"] if validations else "score"
+    score.set(xlabel="step", ylabel=measure, title="Score on the dev part")
     for axes in (loss, score):
         axes.spines[["top", "right"]].set_visible(False)
     rate.spines[["top"]].set_visible(False)

@@ -5,61 +5,47 @@ from __future__ import annotations
 import fcntl
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 
 from mirada import bundle as bundles
 from mirada import config as configuration
-from mirada import models
-from mirada.contracts import Network
-from mirada.data.batching import Batches
-from mirada.data.checks import CheckConfig
+from mirada import models, tasks
+from mirada.contracts import Validation
 from mirada.data.doctor import Notify
-from mirada.data.prepare import Prepared, dump_examples, prepare
-from mirada.data.sources import DataConfig
-from mirada.data.tokenizer import TokenizerConfig
-from mirada.decoding import DecodeConfig
 from mirada.device import settle
-from mirada.errors import ConfigError, Interrupted, TrainingError, UsageError
-from mirada.evaluation import Evaluation, bleu
+from mirada.errors import Interrupted, TrainingError, UsageError
+from mirada.evaluation.score import Evaluation
 from mirada.files import write_text
-from mirada.model import Model, load
-from mirada.tasks.translation import CrossEntropy, Translator
+from mirada.model import load
+from mirada.tasks.task import Model, Prepared, Task
 from mirada.training.finetune import Base
-from mirada.training.loop import Event, Listener, Training, Validation
+from mirada.training.loop import Event, Listener, Training
 from mirada.training.report import Log, draw_curves, read_log
 from mirada.training.settings import TrainConfig, suggest_dropout
 
-FINAL_SENTENCES = 2000
-"""Dev sentences that the scores of a finished training are measured on, at most."""
 
-SECTIONS: dict[str, type[configuration.Section]] = {
-    "data": DataConfig,
-    "check": CheckConfig,
-    "tokenizer": TokenizerConfig,
-    "train": TrainConfig,
-    "decode": DecodeConfig,
-}
+def build(values: Mapping[str, Any]) -> tuple[Task, dict[str, Any]]:
+    """The task that a configuration is about, and its sections, built."""
+    task = tasks.find(values.get("task", "translation"))
+    model = models.find(values["model"]["name"], task.name).config
+    sections: dict[str, type[configuration.Section]] = {**task.sections, "train": TrainConfig, "model": model}
+    given = {name: section for name, section in values.items() if name != "task"}
+    return task, configuration.build(sections, given)
 
 
 def check_config(values: Mapping[str, Any]) -> configuration.Values:
     """The effective configuration with every default filled in; all that is wrong with it in one ConfigError."""
-    entry = models.find(values["model"]["name"])
-    built = configuration.build({**SECTIONS, "model": entry.config}, values)
-    if not built["tokenizer"].joint and built["model"].tie == "all":
-        raise ConfigError(
-            "tokenizer.joint=false gives two vocabularies, so embeddings cannot all be tied: --set model.tie=output"
-        )
-    if built["data"].max_tokens >= built["model"].max_length:
-        raise ConfigError(
-            f"data.max_tokens={built['data'].max_tokens} must be below model.max_length={built['model'].max_length}"
-        )
-    return {name: section.model_dump(mode="json") for name, section in built.items()}
+    task, built = build(values)
+    built = task.complete(built)
+    task.check(built)
+    return {"task": task.name, **{name: section.model_dump(mode="json") for name, section in built.items()}}
 
 
 def teller(listen: Listener) -> Notify:
@@ -67,7 +53,7 @@ def teller(listen: Listener) -> Notify:
     return lambda what, done, total: listen(Event("preparing", {"what": what, "done": done, "total": total}))
 
 
-def run(folder: Path, values: configuration.Values, listen: Listener, started: float) -> Model:
+def run(folder: Path, values: configuration.Values, listen: Listener, started: float) -> Any:
     """Prepare the data, train, score, and leave a bundle; also when it is interrupted."""
     try:
         with _locked(folder):
@@ -82,9 +68,8 @@ def run(folder: Path, values: configuration.Values, listen: Listener, started: f
         ) from None
 
 
-def _run(folder: Path, values: configuration.Values, listen: Listener, started: float) -> Model:
-    entry = models.find(values["model"]["name"])
-    built = configuration.build({**SECTIONS, "model": entry.config}, values)
+def _run(folder: Path, values: configuration.Values, listen: Listener, started: float) -> Any:
+    task, built = build(values)
     log = Log(folder / "log.jsonl")
 
     def tell(event: Event) -> None:
@@ -95,27 +80,31 @@ def _run(folder: Path, values: configuration.Values, listen: Listener, started: 
     settings: TrainConfig = built["train"]
     device = settle(settings.device, settings.threads)
     base = _base(settings, folder, device)
-    learned = (base.model.source_tokenizer, base.model.target_tokenizer) if base else None
-    data = prepare(built["data"], built["check"], built["tokenizer"], folder / "run" / "data", notify, learned)
-    tell(Event("data", asdict(data.report)))
+    data = task.prepare(built, folder / "run" / "data", notify, base.model.kit if base else None)
+    tell(Event("data", {**data.report(), "told": asdict(data.told())}))
+    batches = data.batches(settings.batch_tokens, settings.seed)
     if built["model"].dropout is None:
-        built["model"] = built["model"].model_copy(update={"dropout": suggest_dropout(settings, data.corpus.tokens)})
+        built["model"] = built["model"].model_copy(update={"dropout": suggest_dropout(settings, batches.tokens)})
         values = {**values, "model": built["model"].model_dump(mode="json")}
         write_text(folder / "config.yaml", configuration.dump(values))
     torch.manual_seed(settings.seed)
-    network = entry.model(built["model"], data.source_tokenizer.size, data.target_tokenizer.size).to(device)
-    scored = data.dev[:FINAL_SENTENCES]
+    network = task.network(built["model"], data.kit).to(device)
     before = None
     if base:
         notify("scoring the base", 0, 0)
-        before = base.before(scored)
-        bundles.put_weights(network, bundles.weights_of(base.model.network), str(base.folder))
-    translator = Translator(network, data.source_tokenizer, data.target_tokenizer, built["model"].max_length, device)
+        before = base.before(data.dev, task)
+    for note in base.give(network, task) if base else task.fit(network, data, built):
+        tell(Event("note", {"text": note, "seconds": time.monotonic() - started}))
+    model = task.model(folder, {}, values, network, data.kit, device)
+
+    def validate(network: nn.Module) -> Validation:
+        return model.validate(data.dev, settings.validate_sentences)
+
     training = Training(
         network,
-        CrossEntropy(settings.label_smoothing),
-        Batches(data.corpus, settings.batch_tokens, settings.seed),
-        _validator(translator, data, settings),
+        task.objective(settings.label_smoothing),
+        batches,
+        validate,
         settings,
         folder / "run",
         device,
@@ -128,21 +117,20 @@ def _run(folder: Path, values: configuration.Values, listen: Listener, started: 
     except Interrupted as interrupted:
         stopped = interrupted
     training.take_best()
-    model = Model(folder, {}, values, network, data.source_tokenizer, data.target_tokenizer, device)
     scores = change = None
     if stopped is None:
-        scores = model.evaluate(scored)
-        change = {"before": before, "after": base.after(model, scores)} if base else None
-        figures = {"scores": scores.as_dict(), "base": change, "seconds": time.monotonic() - started}
-        tell(Event("end", figures))
-    model.card = _card(values, data, training, model, scores, device)
+        scores = model.score(data.dev)
+        change = {"before": before, "after": base.after(model, scores)} if base and before else None
+        figures = {"scores": scores.as_dict(), "summary": scores.summary, "base": change}
+        tell(Event("end", {**figures, "seconds": time.monotonic() - started}))
+    card = _card(task, values, data, training, model, scores, device)
     if base:
-        model.card["base"] = {"path": settings.base, **(change or {"before": before})}
+        card["base"] = {"path": settings.base, **(change or {"before": before or {}})}
     draw_curves(read_log(log.path), folder / "curves.png")
-    shutil.copyfile(folder / "run" / "data" / "excluded.tsv", folder / "excluded.tsv")
-    bundles.write(
-        folder, network, values, data.source_tokenizer, data.target_tokenizer, model.card, dump_examples(scored)
-    )
+    if (folder / "run" / "data" / "excluded.tsv").exists():
+        shutil.copyfile(folder / "run" / "data" / "excluded.tsv", folder / "excluded.tsv")
+    files = {**data.kit.files(), "dev.jsonl": data.dev_file().encode("utf-8")}
+    bundles.write(folder, network, values, card, files)
     if stopped:
         raise Interrupted(f"{stopped}; go on with: mirada train --resume {folder}")
     return load(folder, device=settings.device, threads=settings.threads)
@@ -154,39 +142,22 @@ def _base(settings: TrainConfig, folder: Path, device: torch.device) -> Base | N
     return Base(Path(settings.base), folder / "run" / "base", str(device), settings.threads)
 
 
-def _validator(translator: Translator, data: Prepared, settings: TrainConfig) -> Callable[[Network], Validation]:
-    """Greedy translations of a part of the dev set, and their BLEU."""
-    chosen = data.dev[: settings.validate_sentences]
-    sources = [source for source, _ in chosen]
-    references = [targets for _, targets in chosen]
-    example = min(range(len(chosen)), key=lambda i: abs(len(sources[i].split()) - 8))
-
-    def validate(network: Network) -> Validation:
-        # A model that knows nothing yet babbles to the limit, so here that is near.
-        outputs = [t.text for t in translator.translate(sources, DecodeConfig(beam=1, max_ratio=1.2))]
-        return Validation(
-            score=bleu(outputs, references),
-            example=(sources[example], outputs[example], references[example][0]),
-        )
-
-    return validate
-
-
 def _card(
+    task: Task,
     values: configuration.Values,
     data: Prepared,
-    training: Training[Network],
+    training: Training[nn.Module],
     model: Model,
     scores: Evaluation | None,
     device: torch.device,
 ) -> dict[str, Any]:
     progress = training.progress
     return {
-        "task": "translation",
+        "task": task.name,
         "model": values["model"]["name"],
         "parameters": model.parameters,
-        "languages": {"source": values["data"]["source_language"], "target": values["data"]["target_language"]},
-        "data": asdict(data.report),
+        **task.about(values),
+        "data": data.report(),
         "training": {
             "finished": progress.finished,
             "steps": progress.step,

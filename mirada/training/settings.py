@@ -23,6 +23,9 @@ class TrainConfig(Section):
     momentum: float = Field(0.9, ge=0, lt=1)
     """Of SGD."""
     weight_decay: float = Field(0.0, ge=0)
+    """Shrinks matrices a little at every step, apart from the loss (AdamW, Muon)."""
+    penalty: float = Field(0.0, ge=0)
+    """λ in loss + λΣW², over all matrices: large weights cost."""
     schedule: Literal["auto", "linear", "cosine", "inverse_sqrt", "constant"] = "auto"
     """How the rate falls. `auto`: linear to zero at the end of the budget, 1/√step when there is no budget."""
     warmup: int = Field(100, ge=0)
@@ -46,7 +49,7 @@ class TrainConfig(Section):
     validate_every: int | None = Field(None, ge=1)
     """Steps between validations; unless given, a tenth of the budget, or an epoch (2,000 steps at most)."""
     validate_sentences: int = Field(400, ge=1)
-    """Dev sentences that are translated in a validation while training; the final scores use all of them."""
+    """Dev examples that a validation looks at while training; the final scores use up to 2,000."""
     checkpoint_every: int | None = Field(None, ge=1)
     """Steps between checkpoints; unless given, about a minute."""
     seed: int = Field(1, ge=0)

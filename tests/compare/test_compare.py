@@ -12,7 +12,9 @@ import pytest
 import mirada
 from mirada import config as configuration
 from mirada.bundle import read_card
-from mirada.compare import measurements
+from mirada.compare import measurements, subjects
+from mirada.compare.reading import reading_path
+from mirada.compare.translation import routes
 from mirada.errors import DataError, MiradaError, UsageError
 from tests import toy
 from tests.compare.conftest import HOSTILE, MODELS, SETTINGS, Resumed, ask, digests
@@ -57,9 +59,10 @@ def test_the_figures_are_what_the_bundles_say(resumed: Resumed) -> None:
         assert entrant["parameters"] == model.card["parameters"] == model.parameters
         assert entrant["training"] == model.card["training"]
         assert entrant["settings"] == model.config["model"]
-        sources = [sample["source"] for sample in written["samples"]]
-        assert entrant["translations"] == [translation.text for translation in model.translate(sources)]
-        assert entrant["sentences_per_second"] > 0
+        sources = [sample["text"] for sample in written["samples"]]
+        answers = [answer["text"] for answer in entrant["answers"]]
+        assert answers == [translation.text for translation in model.translate(sources)]
+        assert entrant["in_use"] > 0
         assert entrant["tokens_per_second"] > 0
         assert [*entrant["speed_by_length"]] == ["8", "16", "32", "64", "128"]
         assert min(entrant["speed_by_length"].values()) > 0
@@ -78,14 +81,14 @@ def test_the_verdict_names_the_best(resumed: Resumed) -> None:
 
 
 def test_samples_go_from_short_to_long(resumed: Resumed) -> None:
-    lengths = [len(sample.source.split()) for sample in resumed.comparison.samples]
+    lengths = [len(sample.text.split()) for sample in resumed.comparison.samples]
     assert len(lengths) == 8
     assert lengths == sorted(lengths)
     assert lengths[0] == 1
     assert lengths[-1] == 24
     assert resumed.comparison.attended == HOSTILE  # the one of about eight words
-    few = measurements.choose_samples([("a b", ("c",)), ("a", ("b", "c"))])
-    assert [(sample.source, sample.references) for sample in few] == [("a", ["b", "c"]), ("a b", ["c"])]
+    assert subjects.spread([2, 1]) == [1, 0]
+    assert subjects.spread(range(15)) == [0, 2, 4, 6, 8, 10, 12, 14]
 
 
 # ── measurements ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -132,9 +135,7 @@ def distances(steps: list[tuple[Node, Node]], word: int) -> dict[Node, int]:
     ],
 )
 def test_the_longest_paths_are_those_of_the_graph(model: dict[str, Any]) -> None:
-    across, within = measurements.routes(model)
-    assert across is not None
-    assert within is not None
+    across, within = routes(model).values()
     for n in (8, 16):
         steps, words = graph(model, n), range(1, n + 1)
         far = {i: distances(steps, i) for i in words}
@@ -148,7 +149,8 @@ def test_the_longest_paths_are_those_of_the_graph(model: dict[str, Any]) -> None
 
 
 def test_an_architecture_that_nobody_has_counted_has_no_paths() -> None:
-    assert measurements.routes({"name": "something-new"}) == (None, None)
+    assert routes({"name": "something-new"}) == {}
+    assert reading_path({"name": "something-new"}, False, (8,)) is None
 
 
 def test_training_speed_leaves_out_validations_and_breaks() -> None:

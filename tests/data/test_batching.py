@@ -13,8 +13,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mirada.contracts import BOS, EOS, PAD
-from mirada.data.batching import Batches, Rows, by_length, collate, cut
+from mirada.contracts import BOS, EOS, PAD, Rows
+from mirada.data.batching import Batches, by_length, collate, cut
 from mirada.data.corpus import Corpus, Side, batched, write_corpus
 from mirada.errors import DataError
 

@@ -34,7 +34,7 @@ def examined(
     """What the doctor says of the rows, the lines it lists, and the pairs it lets through."""
     path = toy.write(tmp_path / "pairs.tsv", rows)
     config = CheckConfig.model_validate(settings or {})
-    doctor = Doctor(DataConfig(pairs=(str(path),)).open(), config, longest=100, languages=languages, held=held)
+    doctor = Doctor(DataConfig(files=(str(path),)).open(), config, longest=100, languages=languages, held=held)
     listed = io.StringIO()
     kept: list[Pair] = []
     diagnosis = doctor.examine(listed, kept.append)
@@ -107,10 +107,10 @@ def test_lines_with_invalid_bytes_are_all_found_by_a_check_and_refused_by_traini
     assert finding.examples[0] == (str(path), 7, r"a\udcf1o → year")
     assert finding.setting == "data.invalid_bytes=drop"
     with pytest.raises(DataError, match=r"line 7: not UTF-8.*data\.invalid_bytes=drop"):
-        list(DataConfig(pairs=(str(path),)).open())
+        list(DataConfig(files=(str(path),)).open())
     dropping = {"data": {"invalid_bytes": "drop"}}
     assert api.check(path, settings=dropping).findings[0].training == "leaves them out"
-    assert len(list(DataConfig(pairs=(str(path),), invalid_bytes="drop").open())) == 8
+    assert len(list(DataConfig(files=(str(path),), invalid_bytes="drop").open())) == 8
 
 
 def test_overlap_with_dev_is_left_out(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_an_unknown_language_is_not_judged(tmp_path: Path) -> None:
 
 def test_languages_that_were_not_given_are_those_of_most_lines(tmp_path: Path) -> None:
     path = toy.write(tmp_path / "pairs.tsv", [*GOOD, PLANTED["swapped"]])
-    doctor = Doctor(DataConfig(pairs=(str(path),)).open(), CheckConfig(), longest=100)
+    doctor = Doctor(DataConfig(files=(str(path),)).open(), CheckConfig(), longest=100)
     assert [finding.kind for finding in doctor.examine(io.StringIO()).findings] == ["swapped"]
 
 
@@ -172,7 +172,7 @@ def test_memory_stays_under_64_bytes_a_pair(tmp_path: Path) -> None:
         with path.open("w") as out:
             for number in range(pairs):
                 out.write(f"frase {number % (pairs // 2):06d}\tsentence {number % (pairs // 2):06d}\n")
-        doctor = Doctor(DataConfig(pairs=(str(path),)).open(), CheckConfig(), longest=100)
+        doctor = Doctor(DataConfig(files=(str(path),)).open(), CheckConfig(), longest=100)
         tracemalloc.start()
         diagnosis = doctor.examine(_Nowhere())
         found = tracemalloc.get_traced_memory()[1]

@@ -22,5 +22,5 @@ def test_an_undamaged_file_gives_every_record(tmp_path: Path, name: str) -> None
     texts = [("fuente0a ñ", "word0a"), ("fuente1a", 'word1a "x"'), ("fuente2a", "word2a 😀")]
     path = tmp_path / f"good.{name}"
     path.write_bytes(fuzzing.FORMATS[name](texts))
-    data = DataConfig(pairs=(str(path),), source_language="es", target_language="en")
+    data = DataConfig(files=(str(path),), source_language="es", target_language="en")
     assert sorted((pair.source, *pair.targets) for pair in data.open()) == sorted(texts)

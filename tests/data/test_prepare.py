@@ -51,7 +51,7 @@ def test_every_pair_is_in_training_or_dev_or_listed(tmp_path: Path) -> None:
         lines[0],
     ]
     (tmp_path / "p.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    prepared = ready(tmp_path / "data", DataConfig(pairs=(str(tmp_path / "p.tsv"),)))
+    prepared = ready(tmp_path / "data", DataConfig(files=(str(tmp_path / "p.tsv"),)))
     report = prepared.report
     assert report.read == 208
     assert report.training + report.dev + sum(report.excluded.values()) == 208
@@ -74,7 +74,7 @@ def test_no_dev_sentence_is_in_training_on_either_side(tmp_path_factory: pytest.
     folder = tmp_path_factory.mktemp("hold")
     toy.write(folder / "p.tsv", rows)
     try:
-        prepared = ready(folder / "data", DataConfig(pairs=(str(folder / "p.tsv"),)))
+        prepared = ready(folder / "data", DataConfig(files=(str(folder / "p.tsv"),)))
     except DataError:
         return  # everything hangs together, and nothing can be held out: refused
     training = texts(prepared)
@@ -88,7 +88,7 @@ def test_no_dev_sentence_is_in_training_on_either_side(tmp_path_factory: pytest.
 def test_several_references_are_several_training_pairs(tmp_path: Path) -> None:
     (tmp_path / "p.tsv").write_text("".join(f"a{i}\tb{i}\tc{i}\n" for i in range(60)))
     (tmp_path / "dev.tsv").write_text("a\tb\tc\n")
-    data = DataConfig(pairs=(str(tmp_path / "p.tsv"),), dev=(str(tmp_path / "dev.tsv"),))
+    data = DataConfig(files=(str(tmp_path / "p.tsv"),), dev=(str(tmp_path / "dev.tsv"),))
     prepared = ready(tmp_path / "data", data)
     assert prepared.report.training == 120
     assert prepared.dev == [("a", ("b", "c"))]
@@ -98,7 +98,7 @@ def test_dev_pairs_are_left_out_of_training(tmp_path: Path) -> None:
     rows = toy.pairs(100)
     toy.write(tmp_path / "p.tsv", rows)
     toy.write(tmp_path / "dev.tsv", [*rows[:7], ("nuevo", "new")])
-    data = DataConfig(pairs=(str(tmp_path / "p.tsv"),), dev=(str(tmp_path / "dev.tsv"),))
+    data = DataConfig(files=(str(tmp_path / "p.tsv"),), dev=(str(tmp_path / "dev.tsv"),))
     prepared = ready(tmp_path / "data", data)
     assert prepared.report.excluded == {"pairs that are also in the dev or test part": 7}
     assert set(texts(prepared)) == set(rows[7:])
@@ -106,7 +106,7 @@ def test_dev_pairs_are_left_out_of_training(tmp_path: Path) -> None:
 
 def test_what_is_prepared_is_opened_again_without_the_files(tmp_path: Path) -> None:
     pairs = toy.write(tmp_path / "p.tsv", toy.pairs(120))
-    data = DataConfig(pairs=(str(pairs),))
+    data = DataConfig(files=(str(pairs),))
     first = ready(tmp_path / "data", data, TokenizerConfig(vocabulary=300, joint=False))
     pairs.unlink()
     again = ready(tmp_path / "data", data, TokenizerConfig(vocabulary=300, joint=False))
@@ -118,7 +118,7 @@ def test_what_is_prepared_is_opened_again_without_the_files(tmp_path: Path) -> N
 
 def test_a_preparation_that_was_cut_off_is_made_anew(tmp_path: Path) -> None:
     pairs = toy.write(tmp_path / "p.tsv", toy.pairs(120))
-    data = DataConfig(pairs=(str(pairs),))
+    data = DataConfig(files=(str(pairs),))
     first = ready(tmp_path / "data", data)
     (tmp_path / "data" / "prepared.json").unlink()
     (tmp_path / "data" / "corpus" / "source.ids").write_bytes(b"half")
@@ -135,7 +135,7 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
         with path.open("w") as out:
             for number in range(pairs):
                 out.write(f"frase {number:06d}\tsentence {number:06d}\n")
-        data = DataConfig(pairs=(str(path),), hold_out=100)
+        data = DataConfig(files=(str(path),), hold_out=100)
         tracemalloc.start()
         ready(tmp_path / f"data{pairs}", data)
         found = tracemalloc.get_traced_memory()[1]

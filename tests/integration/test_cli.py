@@ -4,40 +4,15 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-import mirada
+from mirada.tasks.translation import TranslationModel
 from tests import toy
-
-
-def run(*arguments: object, text: str | bytes = "", cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """`mirada …` in a process of its own."""
-    given = text.encode() if isinstance(text, str) else text
-    done = subprocess.run(
-        [sys.executable, "-m", "mirada.cli", *map(str, arguments)],
-        input=given,
-        capture_output=True,
-        check=False,
-        cwd=cwd,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )
-    out, errors = done.stdout.decode(), done.stderr.decode()
-    assert "Traceback" not in errors, errors
-    return subprocess.CompletedProcess(done.args, done.returncode, out, errors)
-
-
-def refused(*arguments: object, code: int = 1, text: str | bytes = "") -> str:
-    """The one line that a command is refused with."""
-    done = run(*arguments, text=text)
-    assert done.returncode == code, done.stderr
-    said = [line for line in done.stderr.splitlines() if line.startswith("mirada: ")]
-    assert len(said) == 1, done.stderr
-    return said[0]
+from tests.command import refused, run
 
 
 def test_train_translate_evaluate_info(tmp_path: Path) -> None:
@@ -63,7 +38,7 @@ def test_train_translate_evaluate_info(tmp_path: Path) -> None:
     assert "es → en" in run("info", tmp_path / "b").stdout
 
 
-def test_translate_keeps_lines_in_place(trained: mirada.Model, tmp_path: Path) -> None:
+def test_translate_keeps_lines_in_place(trained: TranslationModel, tmp_path: Path) -> None:
     given = "el gato ve el tren\n\nel lobo ve el libro\r\n"
     expected = "the cat sees the train\n\nthe wolf sees the book\n"
     assert run("translate", trained.path, text=given).stdout == expected
@@ -73,7 +48,7 @@ def test_translate_keeps_lines_in_place(trained: mirada.Model, tmp_path: Path) -
     assert "exists" in refused("translate", trained.path, "hola", "--out", tmp_path / "out.txt", code=2)
 
 
-def test_translate_arguments_and_n_best(trained: mirada.Model) -> None:
+def test_translate_arguments_and_n_best(trained: TranslationModel) -> None:
     assert run("translate", trained.path, "el gato ve el tren").stdout == "the cat sees the train\n"
     lines = run("translate", trained.path, "el gato ve el tren", "--n-best", 3).stdout.splitlines()
     assert len(lines) == 3
@@ -82,7 +57,7 @@ def test_translate_arguments_and_n_best(trained: mirada.Model) -> None:
     assert run(*sampled).stdout == run(*sampled).stdout
 
 
-def test_a_line_that_is_too_long_is_named(trained: mirada.Model) -> None:
+def test_a_line_that_is_too_long_is_named(trained: TranslationModel) -> None:
     done = run("translate", trained.path, text="el gato ve el tren\n" + "x" * 1_000_000 + "\n😀\n")
     assert done.returncode == 1
     assert done.stdout.splitlines()[:2] == ["the cat sees the train", ""]
@@ -91,15 +66,15 @@ def test_a_line_that_is_too_long_is_named(trained: mirada.Model) -> None:
     assert "at most 255" in done.stderr
 
 
-def test_evaluate(trained: mirada.Model, tmp_path: Path) -> None:
+def test_evaluate(trained: TranslationModel, tmp_path: Path) -> None:
     test = toy.write(tmp_path / "test.tsv", toy.pairs(1560)[1500:])
     assert "BLEU" in run("evaluate", trained.path, test).stdout
     result = json.loads(run("evaluate", trained.path, test, "--json").stdout)
-    assert result["sentences"] == 60
+    assert result["size"] == 60
     assert result["scores"][0]["value"] > 80
 
 
-def test_a_pipe_that_closes_early_is_no_error(trained: mirada.Model) -> None:
+def test_a_pipe_that_closes_early_is_no_error(trained: TranslationModel) -> None:
     shell = f"yes 'el gato ve el tren' | head -2000 | {sys.executable} -m mirada.cli translate {trained.path} | head -1"
     done = subprocess.run(["bash", "-c", shell], capture_output=True, check=False, text=True)
     assert done.stdout == "the cat sees the train\n"
@@ -166,7 +141,7 @@ class TestBadInput:
         assert run("train", "--minuts", "3").returncode == 2
         assert run("fly").returncode == 2
 
-    def test_bundles(self, trained: mirada.Model, tmp_path: Path) -> None:
+    def test_bundles(self, trained: TranslationModel, tmp_path: Path) -> None:
         import shutil
 
         assert "no such directory" in refused("translate", tmp_path / "none", "hola")
@@ -187,5 +162,5 @@ class TestBadInput:
         assert "no training to resume" in refused("train", "--resume", tmp_path / "none")
         assert "cannot change" in refused("train", "--resume", trained.path, "--set", "model.width=12", code=2)
 
-    def test_input_that_is_not_utf8(self, trained: mirada.Model) -> None:
+    def test_input_that_is_not_utf8(self, trained: TranslationModel) -> None:
         assert "line 2" in refused("translate", trained.path, text=b"el gato\nni\xf1o\n")

@@ -12,8 +12,9 @@ import polib
 import pytest
 
 import mirada
+from mirada.tasks.translation import TranslationModel
 from tests import toy
-from tests.integration.test_cli import refused, run
+from tests.command import refused, run
 
 QUICK = [part for setting in [*toy.SETTINGS, "train.steps=4"] for part in ("--set", setting)]
 DOCS = Path(__file__).parent.parent.parent / "docs"
@@ -71,7 +72,7 @@ def test_several_files_of_several_formats_train_one_model(tmp_path: Path) -> Non
         ["157", "untranslated"], ["101", "exact duplicates of an earlier pair"],
     ]  # fmt: skip
     again = run("evaluate", out, tmp_path / "memory.tmx", "--json")
-    assert json.loads(again.stdout)["sentences"] == 50
+    assert json.loads(again.stdout)["size"] == 50
 
 
 def test_check_says_what_training_does(tmp_path: Path) -> None:
@@ -128,7 +129,7 @@ def test_the_built_in_language_as_files(tmp_path: Path) -> None:
     assert all(line.count("\t") == 1 for line in (tmp_path / "training.tsv").read_text(encoding="utf-8").splitlines())
 
 
-def test_a_catalog_is_filled_and_the_rest_stays(tmp_path: Path, trained: mirada.Model) -> None:
+def test_a_catalog_is_filled_and_the_rest_stays(tmp_path: Path, trained: TranslationModel) -> None:
     path = tmp_path / "app.po"
     path.write_text(
         '# A comment\nmsgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n'
@@ -156,7 +157,7 @@ def test_a_catalog_is_filled_and_the_rest_stays(tmp_path: Path, trained: mirada.
 
 
 @pytest.mark.parametrize("page", ["data.md"])
-def test_the_commands_of_the_page_run(tmp_path: Path, page: str, trained: mirada.Model) -> None:
+def test_the_commands_of_the_page_run(tmp_path: Path, page: str, trained: TranslationModel) -> None:
     rows = toy.pairs(120)
     write_tmx(tmp_path / "memory.tmx", rows)
     toy.write(tmp_path / "more.tsv", toy.pairs(120, seed=3))

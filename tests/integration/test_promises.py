@@ -7,10 +7,10 @@ import random
 import pytest
 import torch
 
-import mirada
 from mirada.contracts import BOS, EOS, Batch
 from mirada.data.batching import collate
 from mirada.decoding import DecodeConfig, decode
+from mirada.tasks.translation import TranslationModel
 from tests import toy
 
 TOLERANCE = 1e-4
@@ -21,12 +21,12 @@ def sentences() -> list[str]:
     return [source for source, _ in toy.pairs(1700)[1500:]]
 
 
-def test_it_has_learned_the_language(trained: mirada.Model) -> None:
+def test_it_has_learned_the_language(trained: TranslationModel) -> None:
     fresh = [(source, [target]) for source, target in toy.pairs(1700)[1500:]]
     assert trained.evaluate(fresh).scores[0].value > 80
 
 
-def test_a_translation_does_not_depend_on_its_batch(trained: mirada.Model, sentences: list[str]) -> None:
+def test_a_translation_does_not_depend_on_its_batch(trained: TranslationModel, sentences: list[str]) -> None:
     shuffled = random.Random(1).sample(sentences, len(sentences))
     together = dict(zip(shuffled, trained.translate(shuffled), strict=True))
     for sentence in sentences[:60]:
@@ -38,7 +38,7 @@ def test_a_translation_does_not_depend_on_its_batch(trained: mirada.Model, sente
             assert scores[alone.text] == pytest.approx(scores[batched.text], abs=TOLERANCE)
 
 
-def test_beam_one_is_greedy(trained: mirada.Model, sentences: list[str]) -> None:
+def test_beam_one_is_greedy(trained: TranslationModel, sentences: list[str]) -> None:
     network = trained.network
     tokenizer = trained._translator.source
     for sentence in sentences[:20]:
@@ -52,7 +52,7 @@ def test_beam_one_is_greedy(trained: mirada.Model, sentences: list[str]) -> None
         assert found.tokens == tokens[1:-1]
 
 
-def test_beam_scores_equal_a_teacher_forced_replay(trained: mirada.Model, sentences: list[str]) -> None:
+def test_beam_scores_equal_a_teacher_forced_replay(trained: TranslationModel, sentences: list[str]) -> None:
     tokenizer = trained._translator.source
     ids = tokenizer.encode(sentences[:30])
     config = DecodeConfig(beam=5, n_best=5)
@@ -70,11 +70,11 @@ def test_beam_scores_equal_a_teacher_forced_replay(trained: mirada.Model, senten
             assert hypothesis.score == pytest.approx(replayed / (len(target) - 1), abs=TOLERANCE)
 
 
-def test_a_forced_prefix_is_kept_and_continued(trained: mirada.Model) -> None:
+def test_a_forced_prefix_is_kept_and_continued(trained: TranslationModel) -> None:
     assert trained.translate("el gato ve el perro", prefix="the old").text.startswith("the old ")
 
 
-def test_attention_is_a_distribution_for_every_head(trained: mirada.Model) -> None:
+def test_attention_is_a_distribution_for_every_head(trained: TranslationModel) -> None:
     look = trained.attend("el gato rojo ve el perro")
     layers, heads, rows, columns = look.weights.shape
     assert (layers, heads) == (1, 2)
@@ -83,7 +83,7 @@ def test_attention_is_a_distribution_for_every_head(trained: mirada.Model) -> No
     assert look.text == trained.translate("el gato rojo ve el perro").text
 
 
-def test_odd_texts_come_back_as_valid_text(trained: mirada.Model) -> None:
+def test_odd_texts_come_back_as_valid_text(trained: TranslationModel) -> None:
     odd = ["", "   ", "😀😀", "שלום עולם", "\x00\x07\x1b[31m", "a\u2028b", "</s> <pad> <s>", "el " * 40]
     out = trained.translate(odd, beam=2)
     assert [out[0].text, out[1].text] == ["", ""]
@@ -91,7 +91,7 @@ def test_odd_texts_come_back_as_valid_text(trained: mirada.Model) -> None:
         translation.text.encode("utf-8")
 
 
-def test_a_sentence_that_is_too_long_is_named_and_the_others_are_translated(trained: mirada.Model) -> None:
+def test_a_sentence_that_is_too_long_is_named_and_the_others_are_translated(trained: TranslationModel) -> None:
     long = "gato" * 250_000
     before, refused, after = trained.translate(["el gato ve el tren", long, "el lobo ve el tren"])
     assert before.text == "the cat sees the train"
@@ -101,7 +101,7 @@ def test_a_sentence_that_is_too_long_is_named_and_the_others_are_translated(trai
     assert "at most 255" in refused.problem
 
 
-def test_a_long_text_of_short_sentences_is_split(trained: mirada.Model) -> None:
+def test_a_long_text_of_short_sentences_is_split(trained: TranslationModel) -> None:
     text = " ".join(["el gato ve el tren."] * 80)
     out = trained.translate(text)
     assert out.problem is None

@@ -11,6 +11,7 @@ import pytest
 
 import mirada
 from mirada.errors import BundleError, ConfigError, UsageError
+from mirada.tasks.translation import TranslationModel
 from mirada.training.finetune import inherited
 from tests import toy
 
@@ -20,18 +21,18 @@ def capitals(count: int) -> list[tuple[str, str]]:
     return [(source, target.capitalize()) for source, target in toy.pairs(count, seed=5)]
 
 
-def finetune(base: mirada.Model, out: Path, pairs: Path, **more: Any) -> mirada.Model:
+def finetune(base: TranslationModel, out: Path, pairs: Path, **more: Any) -> TranslationModel:
     more = {"steps": 40, "settings": {"train": {"batch_tokens": 1500, "threads": 1}}, **more}
     return mirada.train(pairs, base=base.path, out=out, **more)
 
 
 @pytest.fixture(scope="module")
-def tuned(trained: mirada.Model, tmp_path_factory: pytest.TempPathFactory) -> mirada.Model:
+def tuned(trained: TranslationModel, tmp_path_factory: pytest.TempPathFactory) -> TranslationModel:
     folder = tmp_path_factory.mktemp("tuned")
     return finetune(trained, folder / "better", toy.write(folder / "pairs.tsv", capitals(600)), steps=120)
 
 
-def test_the_new_is_learned_and_the_old_is_scored_beside_it(trained: mirada.Model, tuned: mirada.Model) -> None:
+def test_the_new_is_learned_and_the_old_is_scored_beside_it(trained: TranslationModel, tuned: TranslationModel) -> None:
     assert tuned.translate("el gato rojo ve el tren").text == "The red cat sees the train"
     base = tuned.card["base"]
     assert base["path"] == str(trained.path)
@@ -43,14 +44,14 @@ def test_the_new_is_learned_and_the_old_is_scored_beside_it(trained: mirada.Mode
     assert base["before"]["old"]["BLEU"] == pytest.approx(known["value"], abs=0.01)
 
 
-def test_tokenizer_shape_and_languages_are_the_bases(trained: mirada.Model, tuned: mirada.Model) -> None:
+def test_tokenizer_shape_and_languages_are_the_bases(trained: TranslationModel, tuned: TranslationModel) -> None:
     assert tuned.source_tokenizer.to_json() == trained.source_tokenizer.to_json()
     assert {**tuned.config["model"], "dropout": 0} == {**trained.config["model"], "dropout": 0}
     assert tuned.card["languages"] == {"source": "es", "target": "en"}
     assert tuned.config["train"]["lr"] < trained.config["train"]["lr"]
 
 
-def test_training_starts_from_the_bases_weights(trained: mirada.Model, tmp_path: Path) -> None:
+def test_training_starts_from_the_bases_weights(trained: TranslationModel, tmp_path: Path) -> None:
     pairs = toy.write(tmp_path / "pairs.tsv", toy.pairs(300, seed=9))
     tiny_steps = {"train": {"batch_tokens": 1500, "threads": 1, "lr": 1e-6}}
     model = finetune(trained, tmp_path / "out", pairs, steps=1, settings=tiny_steps)
@@ -59,7 +60,7 @@ def test_training_starts_from_the_bases_weights(trained: mirada.Model, tmp_path:
     assert before > 50
 
 
-def test_a_run_can_be_resumed_when_the_base_is_gone(trained: mirada.Model, tmp_path: Path) -> None:
+def test_a_run_can_be_resumed_when_the_base_is_gone(trained: TranslationModel, tmp_path: Path) -> None:
     base = shutil.copytree(trained.path, tmp_path / "base")
     pairs = toy.write(tmp_path / "pairs.tsv", capitals(300))
     settings = {"train": {"batch_tokens": 1500, "threads": 1, "checkpoint_every": 2}}
@@ -71,13 +72,13 @@ def test_a_run_can_be_resumed_when_the_base_is_gone(trained: mirada.Model, tmp_p
     assert set(resumed.card["base"]) == {"path", "before", "after"}
 
 
-def test_what_does_not_fit_the_base_is_refused(trained: mirada.Model, toy_tsv: Path, tmp_path: Path) -> None:
+def test_what_does_not_fit_the_base_is_refused(trained: TranslationModel, toy_tsv: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     with pytest.raises(ConfigError, match=r"model\.width=32: the base .* has 64"):
         mirada.train(toy_tsv, base=trained.path, out=out, settings={"model": {"width": 32}})
     with pytest.raises(ConfigError, match=r"tokenizer\.vocabulary=500: the base"):
         mirada.train(toy_tsv, base=trained.path, out=out, settings={"tokenizer": {"vocabulary": 500}})
-    with pytest.raises(ConfigError, match=r"source language en: the base .* has es"):
+    with pytest.raises(ConfigError, match=r"data.source_language=en: the base .* has es"):
         mirada.train(toy_tsv, base=trained.path, out=out, source_language="en")
     with pytest.raises(UsageError, match="leave out --model and --preset"):
         mirada.train(toy_tsv, base=trained.path, out=out, preset="tiny")
@@ -86,7 +87,7 @@ def test_what_does_not_fit_the_base_is_refused(trained: mirada.Model, toy_tsv: P
     assert not out.exists()
 
 
-def test_a_damaged_base_is_refused(trained: mirada.Model, toy_tsv: Path, tmp_path: Path) -> None:
+def test_a_damaged_base_is_refused(trained: TranslationModel, toy_tsv: Path, tmp_path: Path) -> None:
     base = shutil.copytree(trained.path, tmp_path / "base")
     (base / "model.safetensors").write_bytes(b"x")
     with pytest.raises(BundleError, match=r"model\.safetensors: has been altered"):
@@ -107,9 +108,9 @@ def test_what_was_trained_is_kept_when_opening_it_fails(
     assert mirada.load(tmp_path / "out").card["training"]["steps"] == 1
 
 
-def test_the_dev_part_travels_with_the_bundle(trained: mirada.Model) -> None:
+def test_the_dev_part_travels_with_the_bundle(trained: TranslationModel) -> None:
     lines = (trained.path / "dev.jsonl").read_text().splitlines()
-    assert len(lines) == trained.card["scores"]["sentences"]
+    assert len(lines) == trained.card["scores"]["size"]
     assert "dev.jsonl" in trained.card["files"]
     assert json.loads(lines[0])[0] in dict(toy.pairs(1500))
     assert inherited(trained.path)["train"]["base"] == str(trained.path)

@@ -12,12 +12,12 @@ import pytest
 import torch
 from torch import nn
 
-from mirada.contracts import Batch, Loss
+from mirada.contracts import Batch, Loss, Validation
 from mirada.data.batching import Batches
 from mirada.data.corpus import write_corpus
 from mirada.errors import TrainingError
 from mirada.training.checkpoints import Progress, load, save
-from mirada.training.loop import Event, Objective, Training, Validation
+from mirada.training.loop import Event, Objective, Training
 from mirada.training.muon import orthogonal
 from mirada.training.optimizers import Optimizers, clip
 from mirada.training.settings import Budget, TrainConfig, learning_rate
@@ -49,7 +49,7 @@ def batches(tmp_path: Path) -> Batches:
     corpus = write_corpus(
         tmp_path / "corpus", pairs, encode, encode, vocabulary=10, longest=50, too_long=lambda i, n: None
     )
-    return Batches(corpus, tokens=100, seed=0)
+    return Batches(corpus, budget=100, seed=0)
 
 
 def training(

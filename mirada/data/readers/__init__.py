@@ -76,7 +76,7 @@ def open_pairs(path: str, wanted: Wanted = ANYTHING, format_: str | None = None)
         raise UsageError(f"data.format={format_}: there is no such format; there are: {', '.join(FORMATS)}")
     _check_kind(path)
     chosen = format_ or find_format(path)
-    if chosen == "tsv" and wanted.columns:
+    if chosen == "tsv" and (wanted.columns or wanted.labels):
         chosen = "csv"  # a table whose cells are kept apart by tabs
     module, name = FORMATS[chosen]
     reader: Reader = getattr(import_module(f"mirada.data.readers.{module}"), name)(path, wanted)

@@ -26,6 +26,11 @@ WELL_KNOWN = {
 }
 """Names of source columns, and those their target columns then have, without accents."""
 
+_LABELS = "label labels class category sentiment rating stars target etiqueta clase categoria sentimiento sentimento"
+_TEXTS = ("text", "sentence", "review", "comment", "document", "body", "content", "tweet", "message", "question")
+LABELLED = dict.fromkeys((*_TEXTS, "texto", "frase", "resena", "comentario", "mensaje"), _LABELS)
+"""Names of columns of texts, and those that the column of their labels has."""
+
 LANGUAGES = {
     "ar": "ara arabic arabe العربية",
     "ca": "cat catalan catala",
@@ -76,7 +81,7 @@ def named_columns(names: Sequence[str], wanted: Wanted) -> tuple[int, int] | Non
         if source is not None and target is not None and source != target:
             return source, target
     plain = [_plain(name) for name in names]
-    for source_name, target_names in WELL_KNOWN.items():
+    for source_name, target_names in (LABELLED if wanted.labels else WELL_KNOWN).items():
         found = [place for place, name in enumerate(plain) if name in target_names.split()]
         if plain.count(source_name) == 1 and len(found) == 1:
             return plain.index(source_name), found[0]

@@ -39,6 +39,8 @@ class Wanted:
     """Whether quotes in a CSV file hold cells together, or are characters like others."""
     lenient: bool = False
     """Whether lines with bytes that are not UTF-8 are wanted too, their bytes as lone surrogates."""
+    labels: bool = False
+    """Whether the target is a label of the source, a text, rather than its translation."""
     fuzzy: bool = False
     """Whether a catalog's fuzzy entries, translations somebody has yet to check, are wanted too."""
 

@@ -20,6 +20,7 @@ SAMPLE_ROWS = 200
 """Rows that are looked at to find out the delimiter."""
 
 _SAMPLE_SIZE = 2**18
+_PAIRS = "put one between source and target, or give two files with --source and --target"
 _PLAIN_QUOTES = "if quotes are plain characters here: --set data.quotes=false"
 
 # A carriage return within a line is text here, but not for the csv module. UTF-8 cannot hold this stand-in.
@@ -31,45 +32,55 @@ Row = tuple[int, list[str]]
 """The line a row begins in, and its cells."""
 
 
+class Grid:
+    """A table's rows, blank ones too. How cells are divided is found out by looking at the file's beginning."""
+
+    def __init__(self, path: StrPath, quotes: bool = True, lenient: bool = False, way_out: str = _PAIRS):
+        self.path, self.name, self._lenient = str(path), shown_path(path), lenient
+        sample = _sample(self.path)
+        self.tabs = _tabs_only(self.path, sample)
+        self.quotes = quotes and not self.tabs
+        excel = None if self.tabs or not sample else _EXCEL_DELIMITER.fullmatch(sample[0])
+        self._excel = excel is not None
+        self.delimiter = "\t" if self.tabs else excel[1] if excel else _sniff(self.name, sample, self.quotes, way_out)
+
+    def __iter__(self) -> Iterator[Row]:
+        texts = lines(self.path, keep_ends=True, lenient=self._lenient)
+        rows = _rows(self.name, texts, self.delimiter, self.quotes)
+        return (row for row in rows if not (self._excel and row[0] == 1))  # that line is no entry
+
+
 class Table:
     """The pairs of a table, a row each."""
 
     def __init__(self, path: StrPath, wanted: Wanted):
-        self.path = str(path)
-        self._name, self._lenient = shown_path(path), wanted.lenient
-        sample = _sample(self.path)
-        tabs = _tabs_only(self.path, sample)
-        self._quotes = wanted.quotes and not tabs
-        excel = None if tabs or not sample else _EXCEL_DELIMITER.fullmatch(sample[0])
-        self._no_entries = {1} if excel else set()  # lines: that of Excel, and the header
-        self._delimiter = "\t" if tabs else excel[1] if excel else _sniff(self._name, sample, self._quotes)
-        self.about = f"{'TSV' if tabs else 'CSV'}, {self._delimiter!r} between cells".replace(r"'\t'", "tab")
-        line, first = next((row for row in self._rows() if not _blank(row[1])), (0, []))
+        self._grid = grid = Grid(path, wanted.quotes, wanted.lenient)
+        self.path, self._name = grid.path, grid.name
+        self._header = 0  # its line
+        self.about = f"{'TSV' if grid.tabs else 'CSV'}, {grid.delimiter!r} between cells".replace(r"'\t'", "tab")
+        line, first = next((row for row in grid if not blank(row[1])), (0, []))
         self._width = len(first)
         if not line:
             return
         if self._width < 2:
-            raise _no_table(self._name, first[0], "tab" if tabs else ", ; | or tab")
+            raise _no_table(self._name, first[0], "tab" if grid.tabs else ", ; | or tab", _PAIRS)
         self._columns, has_header = _choose(self._name, first, wanted)
         shown = [shown_text(first[column].strip()) if has_header else str(column + 1) for column in self._columns]
         self.about += f", columns {', '.join(shown[:-1])} and {shown[-1]} of {self._width}"
         if has_header:
-            self._no_entries.add(line)
+            self._header = line
             self.about += f", named in line {line}"
 
     def __iter__(self) -> Iterator[Pair]:
-        for line, cells in self._rows():
-            if _blank(cells):
+        for line, cells in self._grid:
+            if line == self._header:
+                continue
+            if blank(cells):
                 yield Pair("", ("",), self.path, line)
                 continue
             problem = "" if len(cells) == self._width else "another number of cells"
             source, *targets = (cells[column] if column < len(cells) else "" for column in self._columns)
             yield Pair(source, references(targets), self.path, line, problem)
-
-    def _rows(self) -> Iterator[Row]:
-        """The rows that are entries, blank ones too."""
-        rows = _rows(self._name, lines(self.path, keep_ends=True, lenient=self._lenient), self._delimiter, self._quotes)
-        return (row for row in rows if row[0] not in self._no_entries)
 
 
 # --- rows -----------------------------------------------------------------------------------------------------------
@@ -143,7 +154,8 @@ def _quote_fault(name: str, first: int, row: str, delimiter: str) -> DataError:
     )
 
 
-def _blank(cells: Sequence[str]) -> bool:
+def blank(cells: Sequence[str]) -> bool:
+    """Whether a row holds nothing."""
     return not any(cell.strip() for cell in cells)
 
 
@@ -169,7 +181,7 @@ def _tabs_only(path: str, sample: Sequence[str]) -> bool:
     return "\t" in next((text.strip("\r\n") for text in sample if text.strip()), "")
 
 
-def _sniff(name: str, sample: Sequence[str], quotes: bool) -> str:
+def _sniff(name: str, sample: Sequence[str], quotes: bool, way_out: str) -> str:
     """The delimiter with which most rows have as many cells as the first."""
     filled = [text for text in sample if text.strip()]
     if len(filled) == 1 and "\r" in re.sub('"[^"]*"', "", filled[0]).rstrip("\r\n"):
@@ -181,7 +193,7 @@ def _sniff(name: str, sample: Sequence[str], quotes: bool) -> str:
     if scores[best][0] >= 0.5 or not filled:
         return best
     if scores[best][0] > 0:
-        raise _no_table(name, filled[0], ", ; | or tab")
+        raise _no_table(name, filled[0], ", ; | or tab", way_out)
     # Not even the first row can be read: with the likeliest delimiter, reading it says why.
     return max(DELIMITERS, key=filled[0].count)
 
@@ -195,7 +207,7 @@ def _consistency(sample: Sequence[str], delimiter: str, quotes: bool) -> tuple[f
     whole = True
     try:
         for _, cells in itertools.islice(_rows("", sample, delimiter, quotes), SAMPLE_ROWS):
-            if not _blank(cells):
+            if not blank(cells):
                 rows.append(cells)
     except DataError:
         whole = False
@@ -205,11 +217,10 @@ def _consistency(sample: Sequence[str], delimiter: str, quotes: bool) -> tuple[f
     return share, whole, -sum(cell.startswith(" ") for cells in rows for cell in cells)
 
 
-def _no_table(name: str, first: str, delimiters: str) -> DataError:
+def _no_table(name: str, first: str, delimiters: str, way_out: str) -> DataError:
     return DataError(
         f"{name}: does not look like a table: no {delimiters} divides its first row, and most others alike, into "
-        f"two or more cells; the first row is {shown_text(first.strip())}; put one between source and target, "
-        "or give two files with --source and --target"
+        f"two or more cells; the first row is {shown_text(first.strip())}; {way_out}"
     )
 
 
@@ -222,9 +233,9 @@ def _choose(name: str, first: list[str], wanted: Wanted) -> tuple[list[int], boo
         if len(wanted.columns) < 2:
             raise UsageError(f"--columns {wanted.columns[0]}: names one column; give the source and the target")
         if all(is_number(column) for column in wanted.columns):
-            numbers = [_numbered(name, first, int(column)) for column in wanted.columns]
+            numbers = [place_numbered(name, first, int(column)) for column in wanted.columns]
             return numbers, are_names([first[number] for number in numbers[:2]], wanted)
-        return [_named(name, first, column) for column in wanted.columns], True
+        return [place_of(name, first, column) for column in wanted.columns], True
     found = named_columns(first, wanted) or two_languages(first, wanted)
     if found:
         return list(found), True
@@ -236,19 +247,21 @@ def _choose(name: str, first: list[str], wanted: Wanted) -> tuple[list[int], boo
     )
 
 
-def _numbered(name: str, first: Sequence[str], number: int) -> int:
+def place_numbered(name: str, first: Sequence[str], number: int) -> int:
+    """The place, from 0, of the column with that number, from 1; `first` is the row to show if there is none."""
     if not 1 <= number <= len(first):
         raise DataError(f"{name}: has no column {number}; it has {len(first)}: {_listed(first)}")
     return number - 1
 
 
-def _named(name: str, first: Sequence[str], asked: str) -> int:
+def place_of(name: str, first: Sequence[str], asked: str) -> int:
+    """The place of the column that has the asked name in the header, or else the asked number."""
     names = [cell.strip().casefold() for cell in first]
     asked = asked.strip()
     if names.count(asked.casefold()) == 1:
         return names.index(asked.casefold())
     if is_number(asked):
-        return _numbered(name, first, int(asked))
+        return place_numbered(name, first, int(asked))
     if asked.casefold() in names:
         raise DataError(f"{name}: has several columns named {shown_text(asked)}; choose by number: {_listed(first)}")
     raise DataError(f"{name}: has no column {shown_text(asked)}{nearest(asked, first)}; it has {_listed(first)}")

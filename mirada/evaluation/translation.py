@@ -3,28 +3,19 @@
 The scores are sacrebleu's, so that they can be compared with anyone's; a signature says how each was computed.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from mirada.data.verbatim import found, key
 from mirada.errors import UsageError
+from mirada.evaluation.score import Evaluation, Score
 
 LENGTH_CLASSES = ((0, 0), (1, 5), (6, 10), (11, 15), (16, 20), (21, 30), (31, 50))
 """Shortest and longest source, in words; longer sentences are a class of their own."""
 
 MOST_EXAMPLES = 5
-
-
-@dataclass(frozen=True)
-class Score:
-    """One score of a whole test set, with the signature that says how it was computed."""
-
-    name: str
-    value: float
-    signature: str
 
 
 @dataclass(frozen=True)
@@ -55,33 +46,22 @@ class Damage:
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class TranslationScores(Evaluation):
     """All that is said about one translation of a test set."""
 
-    sentences: int
-    scores: tuple[Score, ...]
     by_length: tuple[LengthRow, ...]
     damage: tuple[Damage, ...]
 
-    def as_dict(self) -> dict[str, Any]:
-        """The evaluation as plain lists, dictionaries, texts and numbers, ready for JSON."""
-        plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
-        return plain
+    unit = "sentences"
 
     def as_text(self) -> str:
-        """The evaluation as aligned plain text for a person."""
         parts: list[Iterable[str]] = [
-            [f"sentences: {self.sentences}"],
-            self._text_of_scores(),
+            [f"sentences: {self.size}"],
+            self.text_of_scores(),
             self._text_by_length(),
             self._text_of_damage(),
         ]
         return "\n\n".join("\n".join(part) for part in parts) + "\n"
-
-    def _text_of_scores(self) -> Iterator[str]:
-        for score in self.scores:
-            better = "  (lower is better)" if score.name == "TER" else ""
-            yield f"{score.name:<7}{score.value:>7.2f}  {score.signature}{better}"
 
     def _text_by_length(self) -> Iterator[str]:
         yield f"{'source words':<14}{'sentences':>10}{'BLEU':>8}{'chrF++':>8}"
@@ -103,7 +83,9 @@ def _shown(text: str, width: int = 60) -> str:
     return "".join(character if character.isprintable() else "\ufffd" for character in short)
 
 
-def evaluate(sources: Sequence[str], hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Evaluation:
+def evaluate(
+    sources: Sequence[str], hypotheses: Sequence[str], references: Sequence[Sequence[str]]
+) -> TranslationScores:
     """Scores one translation of a test set; `references[i]` are the one or more references of sentence i.
 
     TER searches for shifted words: sentences of hundreds of words take it many seconds each.
@@ -114,9 +96,9 @@ def evaluate(sources: Sequence[str], hypotheses: Sequence[str], references: Sequ
     scores = []
     for name, metric in _metrics().items():
         value = metric.corpus_score(hypotheses, _streams(references)).score
-        scores.append(Score(name, float(value), str(metric.get_signature())))
-    return Evaluation(
-        sentences=len(hypotheses),
+        scores.append(Score(name, float(value), str(metric.get_signature()), lower_is_better=name == "TER"))
+    return TranslationScores(
+        size=len(hypotheses),
         scores=tuple(scores),
         by_length=tuple(_by_length(sources, hypotheses, references)),
         damage=_damage(sources, hypotheses, references),

@@ -15,7 +15,8 @@ from sacrebleu.metrics.ter import TER
 
 from mirada.data import verbatim
 from mirada.errors import UsageError
-from mirada.evaluation import Damage, Evaluation, LengthRow, Score, bleu, evaluate
+from mirada.evaluation.score import Score
+from mirada.evaluation.translation import Damage, LengthRow, TranslationScores, bleu, evaluate
 
 SOURCES = [
     "The cat is sitting on the mat.",
@@ -42,7 +43,7 @@ def single(references: Sequence[str]) -> list[list[str]]:
     return [[reference] for reference in references]
 
 
-def values(result: Evaluation) -> dict[str, float]:
+def values(result: TranslationScores) -> dict[str, float]:
     return {score.name: score.value for score in result.scores}
 
 
@@ -52,7 +53,7 @@ def values(result: Evaluation) -> dict[str, float]:
 @pytest.mark.parametrize("streams", [[REFERENCES], [REFERENCES, OTHERS]])
 def test_scores_and_signatures_are_those_of_sacrebleu(streams: list[list[str]]) -> None:
     result = evaluate(SOURCES, HYPOTHESES, list(zip(*streams, strict=True)))
-    assert result.sentences == 4
+    assert result.size == 4
     metrics = {"BLEU": BLEU(), "chrF++": CHRF(word_order=2), "TER": TER()}
     assert [score.name for score in result.scores] == list(metrics)
     for score in result.scores:
@@ -260,15 +261,19 @@ def test_the_dictionary_survives_json() -> None:
     result = evaluate(["See %s 5"], ["Ver"], [["Ver %s 5"]])
     plain = result.as_dict()
     assert json.loads(json.dumps(plain)) == plain
-    assert list(plain) == ["sentences", "scores", "by_length", "damage"]
+    assert list(plain) == ["unit", "size", "scores", "by_length", "damage"]
     assert plain["damage"][2] == {"kind": "placeholder", "expected": 1, "lost": 1, "examples": [[1, "%s"]]}
-    assert set(plain["scores"][0]) == {"name", "value", "signature"}
+    assert set(plain["scores"][0]) == {"name", "value", "signature", "lower_is_better", "digits"}
 
 
 def test_the_text_is_aligned() -> None:
-    result = Evaluation(
-        sentences=1200,
-        scores=(Score("BLEU", 31.416, "nrefs:1|tok:13a"), Score("chrF++", 55, "nc:6"), Score("TER", 101.5, "case:lc")),
+    result = TranslationScores(
+        size=1200,
+        scores=(
+            Score("BLEU", 31.416, "nrefs:1|tok:13a"),
+            Score("chrF++", 55, "nc:6"),
+            Score("TER", 101.5, "case:lc", lower_is_better=True),
+        ),
         by_length=(LengthRow(0, 0, 1, 0.0, 0.0), LengthRow(6, 10, 1199, 100.0, 9.876)),
         damage=(Damage("number", 9, 2, ((3, "1,000"),)), Damage("url", 0, 0, ()), Damage("placeholder", 5, 0, ())),
     )
@@ -321,5 +326,5 @@ def test_mistakes_are_named(
 
 
 def test_sacrebleu_is_imported_only_when_used() -> None:
-    check = "import sys, mirada.evaluation; sys.exit('sacrebleu' in sys.modules)"
+    check = "import sys, mirada.evaluation.translation; sys.exit('sacrebleu' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0

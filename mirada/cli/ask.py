@@ -1,0 +1,263 @@
+"""Verbs that put a question to a trained model: classify, generate, forecast."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Annotated, Any, TextIO
+
+import typer
+
+from mirada.cli.app import Bundle, Columns, Device, Json, Threads, app, listed, say
+from mirada.cli.run import chunks, output
+
+Texts = Annotated[list[str] | None, typer.Argument(help="Texts; standard input's lines if none.", show_default=False)]
+File = Annotated[Path | None, typer.Option(help="The lines of a file.", show_default=False)]
+Out = Annotated[Path | None, typer.Option(help="Write to this file.", show_default="standard output")]
+
+
+@app.command()
+def classify(
+    bundle: Bundle,
+    texts: Texts = None,
+    file: File = None,
+    out: Out = None,
+    why: Annotated[bool, typer.Option("--why", help="Of a bag: the words that decided.")] = False,
+    json_: Json = False,
+    threads: Threads = None,
+    device: Device = None,
+) -> None:
+    """The label of each text, tab, its probability; the lines come out in order.
+
+    Of a model for pictures, give files instead of texts: a picture each, or an .npz with many.
+    """
+    from mirada import api
+    from mirada.bundle import read_card
+    from mirada.tasks.classification import ClassificationModel
+
+    given, answers = chunks(texts, file), output(out)
+    if read_card(bundle).get("task") == "pictures":
+        _classify_pictures(bundle, given, answers, why, json_, device or "auto", threads)
+        return
+    model = api.load(bundle, ClassificationModel, device=device or "auto", threads=threads)
+    number = 0
+    with answers as sink:
+        for chunk in given:
+            for text, found in zip(chunk, model.classify(chunk), strict=True):
+                number += 1
+                if found.cut:
+                    say(f"mirada: line {number}: the last {found.cut:,} tokens were not read, the model takes fewer")
+                if json_:
+                    rounded = {label: round(p, 6) for label, p in found.probabilities.items()}
+                    row = {"label": found.label, "probabilities": rounded}
+                    sink.write(json.dumps({**row, "why": model.why(text)} if why else row, ensure_ascii=False) + "\n")
+                    continue
+                sink.write(f"{found.label}\t{found.probability:.4f}\n")
+                for words, weight in model.why(text) if why else ():
+                    sink.write(f"    {weight:+.3f}  {words}\n")
+            sink.flush()
+
+
+def _classify_pictures(
+    bundle: Path,
+    given: Iterator[list[str]],
+    answers: AbstractContextManager[TextIO],
+    why: bool,
+    json_: bool,
+    device: str,
+    threads: int | None,
+) -> None:
+    """The label of each picture file; one that cannot be read leaves its line empty."""
+    from mirada import api
+    from mirada.errors import UsageError
+    from mirada.tasks.pictures import PictureClass, PictureModel
+
+    if why:
+        raise UsageError(f"--why: {bundle} is a model for pictures, which no words decide; leave it out")
+    model = api.load(bundle, PictureModel, device=device, threads=threads)
+    failed = False
+    with answers as sink:
+        for chunk in given:
+            for place, found in model.answer(chunk):
+                if not isinstance(found, PictureClass):
+                    failed = True
+                    say(f"mirada: {found}; its line is left empty")
+                    sink.write("{}\n" if json_ else "\n")
+                    continue
+                if found.resized:
+                    say(f"mirada: {place}: resized from {found.resized}")
+                rounded = {label: round(p, 6) for label, p in found.probabilities.items()}
+                row = {"picture": place, "label": found.label, "probabilities": rounded}
+                plain = f"{found.label}\t{found.probability:.4f}"
+                sink.write((json.dumps(row, ensure_ascii=False) if json_ else plain) + "\n")
+            sink.flush()
+    if failed:
+        raise typer.Exit(1)
+
+
+@app.command()
+def tag(
+    bundle: Bundle,
+    texts: Texts = None,
+    file: File = None,
+    out: Out = None,
+    json_: Json = False,
+    threads: Threads = None,
+    device: Device = None,
+) -> None:
+    """The words of each text, a line each: word, tab, its tag or number; a blank line after each text."""
+    from mirada import api
+    from mirada.tasks.tagging import TaggingModel
+
+    given, answers = chunks(texts, file), output(out)
+    model = api.load(bundle, TaggingModel, device=device or "auto", threads=threads)
+    names = ("words", "numbers") if model.kit.numeric else ("words", "tags", "probabilities")
+    with answers as sink:
+        for chunk in given:
+            for words in model.tag(chunk):
+                if json_:
+                    columns = {name: [found[place] for found in words] for place, name in enumerate(names)}
+                    sink.write(json.dumps(columns, ensure_ascii=False) + "\n")
+                    continue
+                for word, answer, *_ in words:
+                    sink.write(f"{word}\t{answer:.4f}\n" if isinstance(answer, float) else f"{word}\t{answer}\n")
+                sink.write("\n")
+            sink.flush()
+
+
+@app.command()
+def generate(
+    bundle: Bundle,
+    prompt: Annotated[str, typer.Argument(help="How the text begins.", show_default=False)] = "",
+    tokens: Annotated[int, typer.Option(help="Write so many at most.")] = 200,
+    temperature: Annotated[float | None, typer.Option(help="Below 1 safer, above wilder.", show_default="0.8")] = None,
+    top_k: Annotated[int | None, typer.Option(help="Choose among the k likeliest.", show_default=False)] = None,
+    top_p: Annotated[float | None, typer.Option(help="… that have this probability.", show_default=False)] = None,
+    seed: Annotated[int | None, typer.Option(help="Another seed, another text.", show_default="0")] = None,
+    beam: Annotated[int | None, typer.Option(help="Search for the likeliest; 1 is greedy.", show_default=False)] = None,
+    count: Annotated[int, typer.Option(help="So many texts, with --- between them.")] = 1,
+    json_: Json = False,
+    threads: Threads = None,
+    device: Device = None,
+) -> None:
+    """Continue a text; it is shown while it is written."""
+    from mirada import api
+    from mirada.errors import UsageError
+    from mirada.tasks.language import LanguageModel
+
+    if count < 1:
+        raise UsageError(f"--count {count}: write at least 1")
+    if beam is not None and count > 1:
+        raise UsageError(f"--count {count}: a search (--beam) finds one text, the likeliest; leave out one of them")
+    model = api.load(bundle, LanguageModel, device=device or "auto", threads=threads)
+    options: dict[str, Any] = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "beam": beam}
+    first = model.decode_config(**options, seed=seed).seed
+    if unknown := model.unknown(prompt):
+        say(f"mirada: the model does not know {', '.join(map(repr, unknown))}; read as <unk>")
+    with output(None) as sink:
+        try:
+            for number in range(count):
+                given = {**options, "tokens": tokens, "seed": first + number}
+                if json_:
+                    found = model.generate(prompt, **given)
+                    row = {"prompt": prompt, "text": found.text, "tokens": len(found.tokens), "ended": found.ended}
+                    sink.write(json.dumps(row, ensure_ascii=False) + "\n")
+                    continue
+                pieces = model.stream(prompt, **given)
+                sink.write(("---\n" if number else "") + prompt)
+                for piece in pieces:
+                    sink.write(piece)
+                    sink.flush()
+                sink.write("\n")
+        except KeyboardInterrupt:
+            sink.write("\n")
+            sink.flush()
+            raise typer.Exit(130) from None
+
+
+@app.command()
+def forecast(
+    bundle: Bundle,
+    table: Annotated[Path, typer.Argument(help="The series so far: a CSV or TSV table.", show_default=False)],
+    steps: Annotated[int, typer.Option(help="How many steps ahead.")] = 30,
+    columns: Columns = None,
+    out: Out = None,
+    picture: Annotated[Path | None, typer.Option(help="Draw it, as PNG.", show_default=False)] = None,
+    samples: Annotated[int, typer.Option(help="Paths to simulate; the ranges are theirs.")] = 500,
+    seed: Annotated[int, typer.Option(help="Of the paths.")] = 0,
+    json_: Json = False,
+    threads: Threads = None,
+    device: Device = None,
+) -> None:
+    """How a table of numbers goes on, as CSV: time, then each column with the ranges that hold 80% and 95%."""
+    from mirada import api
+    from mirada.tasks.forecasting import ForecastingModel
+
+    answers = output(out)
+    model = api.load(bundle, ForecastingModel, device=device or "auto", threads=threads)
+    found = model.forecast(table, steps, samples, seed, listed(columns))
+    for note in found.notes:
+        say(f"mirada: {table}: {note}")
+    if picture is not None:
+        found.draw(picture)
+    with answers as sink:
+        sink.write(found.as_json() if json_ else found.as_csv())
+
+
+@app.command()
+def fill(
+    bundle: Bundle,
+    text: Annotated[str, typer.Argument(help="A text with gaps: El bebé está [MASK].", show_default=False)],
+    count: Annotated[int, typer.Option(help="Words for each gap.")] = 5,
+    json_: Json = False,
+    threads: Threads = None,
+    device: Device = None,
+) -> None:
+    """The likeliest words for each gap of a text, written [MASK], with their probabilities."""
+    from mirada import api
+    from mirada.tasks.masked import MaskedModel
+
+    gaps = api.load(bundle, MaskedModel, device=device or "auto", threads=threads).fill(text, count)
+    for number, words in enumerate(gaps):
+        if json_:
+            print(json.dumps([{"word": word, "probability": round(p, 6)} for word, p in words], ensure_ascii=False))
+            continue
+        print("\n" * bool(number) + "\n".join(f"{word}\t{p:.4f}" for word, p in words))
+
+
+@app.command()
+def embed(
+    bundle: Bundle,
+    texts: Texts = None,
+    file: File = None,
+    out: Annotated[Path | None, typer.Option(help="An .npz file.", show_default=False)] = None,
+    threads: Threads = None,
+    device: Device = None,
+) -> None:
+    """Vectors of texts: arrays `sentences` [N, D], `tokens` [all, D], and `offsets` [N+1], where each text's begin."""
+    import numpy as np
+
+    from mirada import api
+    from mirada.errors import UsageError
+    from mirada.tasks.masked import MaskedModel
+
+    if out is None:
+        raise UsageError("where should the vectors go? Name a file: --out vectors.npz")
+    if out.exists():
+        raise UsageError(f"--out {out}: exists already; choose another name")
+    given = chunks(texts, file)
+    model = api.load(bundle, MaskedModel, device=device or "auto", threads=threads)
+    found = [model.embed(chunk) for chunk in given]
+    sentences = [part for part, _ in found]
+    tokens = [states for _, part in found for states in part]
+    if not tokens:
+        raise UsageError("there is no text to embed")
+    offsets = np.cumsum([0, *map(len, tokens)])
+    try:
+        with open(out, "xb") as sink:
+            np.savez(sink, sentences=np.concatenate(sentences), tokens=np.concatenate(tokens), offsets=offsets)
+    except OSError as error:
+        raise UsageError(f"--out {out}: cannot be written ({error.strerror})") from None
+    say(f"wrote the vectors of {len(tokens):,} texts to {out}")

@@ -1,0 +1,34 @@
+"""Verbs that bring models in from elsewhere: import."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mirada.cli.app import app, say
+from mirada.errors import UsageError
+
+
+@app.command("import")
+def import_(
+    checkpoint: Annotated[
+        Path,
+        typer.Argument(
+            help="A directory with config.json, model.safetensors and a tokenizer: BERT, GPT-2, Marian, ViT.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[Path | None, typer.Option(help="Where the bundle goes.", show_default=False)] = None,
+) -> None:
+    """Make a bundle of a published checkpoint in Hugging Face's layout; nothing in it is run."""
+    from mirada.exchange import import_checkpoint
+    from mirada.tasks import find
+
+    if out is None:
+        raise UsageError("where should the bundle go? Name a directory: --out bundle")
+    imported = import_checkpoint(checkpoint, out)
+    for note in imported.notes:
+        say(f"note: {note}")
+    say(f"the bundle is in {out}; use it with: mirada {find(imported.task).verb} {out} …")

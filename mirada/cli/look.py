@@ -1,0 +1,61 @@
+"""Verbs that look inside a trained model: neighbours, gradients."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mirada.cli.app import Bundle, Json, app
+from mirada.errors import UsageError
+
+
+@app.command()
+def neighbours(
+    bundle: Bundle,
+    words: Annotated[list[str], typer.Argument(help="One word or several.", show_default=False)],
+    count: Annotated[int, typer.Option(help="Neighbours of each.")] = 10,
+    side: Annotated[str, typer.Option(help="source or target: whose embeddings.")] = "source",
+    picture: Annotated[Path | None, typer.Option(help="A map of the words, as PNG.", show_default=False)] = None,
+) -> None:
+    """The words whose embeddings are nearest to a word's."""
+    from mirada import api
+
+    embeddings = api.load(bundle).embeddings(side)
+    for word in words:
+        near = embeddings.neighbours(word, count)
+        print(f"{word}: " + ", ".join(f"{text} {cosine:.2f}" for text, cosine in near))
+    if picture is not None:
+        embeddings.draw(words, picture)
+
+
+@app.command()
+def gradients(
+    bundles: Annotated[list[Path], typer.Argument(help="Bundles of recurrent models.", show_default=False)],
+    text: Annotated[str, typer.Option(help="The text to read; a few dozen words show most.", show_default=False)],
+    picture: Annotated[
+        Path | None, typer.Option(help="All of them in one picture, as PNG.", show_default=False)
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """How far back recurrent models learn: the gradient by distance, beside W's largest singular value."""
+    from mirada import api
+    from mirada.inspection.gradients import draw_gradients
+
+    found = [api.load(bundle).gradients(text) for bundle in bundles]
+    for fading in found:
+        if json_:
+            row = {"name": fading.name, "per_step": fading.per_step, "largest_singular_values": fading.singular}
+            print(json.dumps({**row, "norms": fading.norms.tolist()}, ensure_ascii=False))
+            continue
+        values = ", ".join(f"{gate} {value:.2f}" for gate, value in fading.singular.items())
+        print(f"{fading.name}: ×{fading.per_step:.3f} a step back; largest singular value of W: {values}")
+        shown = [0, *(2**k for k in range(16) if 2**k < len(fading.norms))]
+        print("    " + "   ".join(f"{step}: {fading.norms[step] / fading.norms[0]:.3g}" for step in shown))
+    if picture is not None:
+        try:
+            draw_gradients(found, picture)
+        except (OSError, ValueError) as error:
+            raise UsageError(f"{picture}: the picture cannot be written ({error})") from None

@@ -1,0 +1,251 @@
+"""Documents with gaps, for masked modelling: cut into pairs of spans, words hidden, anew in every epoch.
+
+    A EOS B EOS     B is what follows A in the document, or a span of another one, each half of the time
+    15 % of the words are hidden: 80 % of those by the mask, 10 % by another word, 10 % not at all
+
+(Devlin et al. 2019, §3.1 and A.1.) What an epoch hides follows from the seed and its number, so a resumed run is exact.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from pydantic import Field, model_validator
+
+from mirada.config import Section
+from mirada.contracts import EOS, PAD, Reading, Rows
+from mirada.data.corpus import Corpus, write_corpus
+from mirada.data.doctor import Notify, fingerprint
+from mirada.data.text import lines
+from mirada.data.tokenizer import Tokenizer, TokenizerConfig
+from mirada.errors import DataError
+from mirada.files import write_text
+
+SHORTEST = 4
+"""Tokens in a document, below which it is left out: nothing can be hidden in it that could be found again."""
+FOLLOWS, DOES_NOT = 1, 2
+"""Column 0 of the truth, which belongs to [CLS]; 0 when nothing is asked."""
+
+
+class DocumentsConfig(Section):
+    """Which documents to learn from."""
+
+    files: tuple[str, ...] = ()
+    """Text files, plain or gzipped; a blank line stands between documents."""
+    dev: tuple[str, ...] = ()
+    """The dev part, likewise. Some documents are held out when not given."""
+    hold_out: float = Field(0.05, gt=0, lt=1)
+    """The share of the documents to hold out when there is no dev file."""
+    length: int = Field(128, ge=8, le=8192)
+    """Tokens in an example: two spans with their ends."""
+    hidden: float = Field(0.15, gt=0, lt=1)
+    """The share of the words that are hidden."""
+    next_sentence: bool = True
+    """Whether it also learns if the second span follows the first."""
+    invalid_bytes: Literal["refuse", "drop"] = "refuse"
+    """What to do about bytes that are not UTF-8: refuse the file, or replace them."""
+
+    @model_validator(mode="after")
+    def _something(self) -> DocumentsConfig:
+        if not self.files:
+            raise ValueError("there is no data: give a text file with a blank line between documents")
+        return self
+
+
+@dataclass
+class Report:
+    """What was read, and what became of it."""
+
+    documents: int = 0
+    dev: int = 0
+    held_out: bool = False
+    words: int = 0
+    short: int = 0
+    """Documents too short to hide anything in."""
+    vocabulary: int = 0
+    fingerprint: str = ""
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass
+class PreparedDocuments:
+    """Documents, ready to train on."""
+
+    corpus: Corpus
+    dev: list[str]
+    tokenizer: Tokenizer
+    report: Report
+    config: DocumentsConfig
+
+
+def documents(paths: tuple[str, ...], lenient: bool) -> Iterator[str]:
+    """The documents of text files: lines up to a blank one, joined by spaces."""
+    for path in paths:
+        current: list[str] = []
+        for line in lines(path, lenient=lenient):
+            text = line.encode("utf-8", "surrogateescape").decode("utf-8", "replace") if lenient else line
+            if text.strip():
+                current.append(text.strip())
+            elif current:
+                yield " ".join(current)
+                current = []
+        if current:
+            yield " ".join(current)
+
+
+def prepare(
+    data: DocumentsConfig, config: TokenizerConfig, folder: Path, notify: Notify, learned: Tokenizer | None = None
+) -> PreparedDocuments:
+    """Read, split and tokenise the documents into `folder`; what an earlier call finished is only opened."""
+    if (folder / "prepared.json").exists():
+        report = Report(**json.loads((folder / "prepared.json").read_text(encoding="utf-8")))
+        dev = json.loads((folder / "dev.json").read_text(encoding="utf-8"))
+        tokenizer = Tokenizer.load(folder / "tokenizer.json")
+        return PreparedDocuments(Corpus(folder / "corpus"), dev, tokenizer, report, data)
+    folder.mkdir(parents=True, exist_ok=True)
+    lenient = data.invalid_bytes == "drop"
+    notify("reading", 0, 0)
+    hashes = np.array([fingerprint(text) for text in documents(data.files, lenient)], dtype=np.uint64)
+    if len(hashes) < 2:
+        raise DataError(
+            f"{', '.join(data.files)}: has {len(hashes)} document{'s' * (len(hashes) != 1)}; masked modelling needs at "
+            "least two, with a blank line between them"
+        )
+    held: set[int] = set()
+    if not data.dev:
+        share = max(1, round(data.hold_out * len(np.unique(hashes))))
+        held = set(np.unique(hashes)[: min(share, len(np.unique(hashes)) - 1)].tolist())
+    dev = [text for text in documents(data.dev or data.files, lenient) if data.dev or fingerprint(text) in held]
+
+    def training() -> Iterator[str]:
+        return (text for text in documents(data.files, lenient) if fingerprint(text) not in held)
+
+    words = sum(len(text.split()) for text in training())
+    notify(f"learning {config.unit}", 0, 0)
+    tokenizer = learned or Tokenizer.learn(training(), config.most(words), config.unit, config.lowercased, mask=True)
+    short = 0
+
+    def too_short(ids: list[list[int]]) -> list[list[int]]:
+        nonlocal short
+        short += sum(len(text) < SHORTEST for text in ids)
+        return ids
+
+    corpus = write_corpus(
+        folder / "corpus",
+        ((text, "", None) for text in training()),
+        lambda texts: too_short(tokenizer.encode(texts)),
+        lambda texts: [[] for _ in texts],
+        vocabulary=tokenizer.size,
+        longest=10**9,
+        too_long=lambda place, tokens: None,
+        progress=lambda done: notify("tokenising", done, len(hashes)),
+    )
+    if len(corpus) - short < 1:
+        raise DataError(f"{', '.join(data.files)}: every document has fewer than {SHORTEST} tokens")
+    report = Report(len(corpus), len(dev), not data.dev, words, short, tokenizer.size, corpus.fingerprint)
+    write_text(folder / "dev.json", json.dumps(dev, ensure_ascii=False))
+    write_text(folder / "tokenizer.json", tokenizer.to_json())
+    write_text(folder / "prepared.json", json.dumps(asdict(report), indent=2))
+    return PreparedDocuments(corpus, dev, tokenizer, report, data)
+
+
+class GapBatches:
+    """Pairs of spans with hidden words. A row is (A begins, A ends, B begins, B ends, B follows A, noise)."""
+
+    def __init__(
+        self,
+        ids: npt.NDArray[np.integer],
+        offsets: npt.NDArray[np.int64],
+        tokenizer: Tokenizer,
+        config: DocumentsConfig,
+        budget: int,
+        seed: int,
+        name: str = "",
+    ):
+        assert tokenizer.mask is not None, "a vocabulary for masked modelling has a mask"
+        self.ids, self.offsets, self.tokenizer, self.config = ids, offsets, tokenizer, config
+        self.budget, self.seed, self.fingerprint = budget, seed, name
+        self.mask = tokenizer.mask
+
+    @property
+    def tokens(self) -> int:
+        return len(self.ids)
+
+    def epoch(self, epoch: int) -> list[Rows]:
+        """The rows of every batch: spans of similar length side by side, in random order."""
+        chance = np.random.default_rng([self.seed, epoch])
+        begins, ends, owners = self._windows(chance)
+        cut = begins + np.maximum(1, ((ends - begins) * chance.uniform(0.25, 0.75, len(begins))).astype(np.int64))
+        follows = chance.random(len(begins)) < 0.5 if self.config.next_sentence else np.ones(len(begins), dtype=bool)
+        other = chance.integers(0, len(begins), len(begins))
+        other = np.where(owners[other] == owners, (other + 1) % len(begins), other)  # mostly of another document
+        b_begin = np.where(follows, cut, begins[other])
+        b_end = np.minimum(b_begin + (ends - cut), np.where(follows, ends, ends[other]))
+        noise = chance.integers(0, 2**31, len(begins))
+        rows = np.stack([begins, cut, b_begin, b_end, follows.astype(np.int64), noise], 1)
+        size = (rows[:, 1] - rows[:, 0]) + (rows[:, 3] - rows[:, 2])
+        order = np.argsort(size, kind="stable")
+        per_batch = max(1, self.budget // self.config.length)
+        batches = [rows[order[at : at + per_batch]] for at in range(0, len(order), per_batch)]
+        return [batches[number] for number in chance.permutation(len(batches))]
+
+    def _windows(self, chance: np.random.Generator) -> tuple[Rows, Rows, Rows]:
+        """Where windows begin and end, and whose they are: a grid over each document, shifted anew every epoch."""
+        length = self.config.length - 2  # two EOS
+        lengths = np.diff(self.offsets)
+        usable = np.flatnonzero(lengths >= SHORTEST)
+        shift = np.where(lengths[usable] > length, chance.integers(0, length, len(usable)), 0)
+        counts = -(-(lengths[usable] + shift) // length)
+        owners = np.repeat(usable, counts)
+        number = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
+        first = self.offsets[owners]
+        begins = np.maximum(first, first + number * length - np.repeat(shift, counts))
+        ends = np.minimum(self.offsets[owners + 1], first + (number + 1) * length - np.repeat(shift, counts))
+        long_enough = ends - begins >= SHORTEST
+        return begins[long_enough], ends[long_enough], owners[long_enough]
+
+    def load(self, rows: Rows) -> Reading:
+        """Inputs [B, T] with hidden words; truth [B, 1+T]: whether B follows, then the words that were hidden."""
+        a, b = rows[:, 1] - rows[:, 0], rows[:, 3] - rows[:, 2]
+        lengths = a + b + 2
+        column = np.arange(int(lengths.max()))[None]  # [1, T]
+        in_a, in_b = column < a[:, None], (column > a[:, None]) & (column < (a + 1 + b)[:, None])
+        place = np.where(in_a, rows[:, :1] + column, rows[:, 2:3] + column - a[:, None] - 1)
+        words = in_a | in_b  # [B, T]
+        inputs: npt.NDArray[np.int64] = np.full(words.shape, PAD, dtype=np.int64)
+        inputs[words] = self.ids[place[words]]
+        inputs[(column == a[:, None]) | (column == (a + 1 + b)[:, None])] = EOS
+        truth = np.zeros((len(rows), 1 + column.size), dtype=np.int64)
+        if self.config.next_sentence:
+            truth[:, 0] = np.where(rows[:, 4] == 1, FOLLOWS, DOES_NOT)
+        inputs, truth[:, 1:] = self._hide(inputs, words, int(rows[0, 5]))
+        segments = (column > a[:, None]) & (column < lengths[:, None])
+        return Reading(
+            inputs=torch.from_numpy(inputs),
+            lengths=torch.from_numpy(lengths),
+            truth=torch.from_numpy(truth),
+            segments=torch.from_numpy(segments.astype(np.int64)),
+        )
+
+    def _hide(self, inputs: Rows, words: npt.NDArray[np.bool_], noise: int) -> tuple[Rows, Rows]:
+        """The words with gaps, and what was in the gaps (0 elsewhere)."""
+        chance = np.random.default_rng([self.seed, noise])
+        gaps = words & (chance.random(inputs.shape) < self.config.hidden)
+        how = chance.random(inputs.shape)
+        others = chance.integers(self.mask + 1, self.tokenizer.size, inputs.shape)
+        shown = np.where(gaps & (how < 0.8), self.mask, np.where(gaps & (how >= 0.9), others, inputs))
+        return shown, np.where(gaps, inputs, 0)
+
+    def padding(self, epoch: int = 0) -> float:
+        cells = real = 0
+        for rows in self.epoch(epoch):
+            lengths = rows[:, 1] - rows[:, 0] + rows[:, 3] - rows[:, 2] + 2
+            cells, real = cells + len(rows) * int(lengths.max()), real + int(lengths.sum())
+        return 1 - real / max(1, cells)

@@ -1,0 +1,368 @@
+"""Texts with a label each: checked, split by class, tokenised, on disk.
+
+The files are read a few times and a few bytes a text are kept, so that memory does not grow with the texts.
+
+<folder>/corpus/        the tokenised training part; the target of a text is the number of its label
+<folder>/dev.jsonl      the dev part, as text and label
+<folder>/tokenizer.json, labels.json
+<folder>/excluded.tsv   every text that is left out: file, line, reason
+<folder>/prepared.json  the report; written last, so that its presence means all of it is there
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Literal, TextIO
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from pydantic import Field, model_validator
+
+from mirada.config import Section
+from mirada.contracts import EOS, PAD, Reading, Rows
+from mirada.data.batching import Groups
+from mirada.data.checks import KINDS, has_invalid_bytes
+from mirada.data.corpus import Corpus, write_corpus
+from mirada.data.doctor import Notify, fingerprint
+from mirada.data.readers import Pair, Wanted
+from mirada.data.sources import PairFiles
+from mirada.data.text import shown_text
+from mirada.data.tokenizer import Tokenizer, TokenizerConfig
+from mirada.errors import DataError
+from mirada.files import write_text
+
+FEWEST = 10
+"""Texts below which there is nothing to learn from."""
+MOST_LABELS = 1000
+LONGEST = 400
+"""Tokens that are read of a text, unless told."""
+
+Labelled = list[tuple[str, str]]
+"""Texts with their labels, to measure with."""
+
+
+class LabelledConfig(Section):
+    """Which texts to learn from."""
+
+    files: tuple[str, ...] = ()
+    """Tables of texts and labels (CSV, TSV, JSONL, plain or gzipped)."""
+    dev: tuple[str, ...] = ()
+    """The dev part, likewise. Held out of the data, the same share of every class, when not given."""
+    hold_out: float = Field(0.1, gt=0, lt=1)
+    """The share to hold out when there is no dev file."""
+    max_tokens: int | None = Field(None, ge=4)
+    """Texts with more tokens than this are cut, and counted. Unless given: 400, or what the model takes; a bag all."""
+    columns: tuple[str, ...] = ()
+    """The text and its label, by name or by number from 1."""
+    format: str | None = None
+    """csv, tsv or jsonl, for files whose name does not tell."""
+    invalid_bytes: Literal["refuse", "drop"] = "refuse"
+    """What to do about lines with bytes that are not UTF-8: refuse the file, or leave them out."""
+    quotes: bool = True
+    """Of CSV: quotes hold a cell together; false takes them for characters like others."""
+    duplicates: Literal["drop", "keep"] = "drop"
+    """Texts that occur again with the same label."""
+    contradictions: Literal["drop", "keep"] = "drop"
+    """Texts that occur with different labels."""
+    vectors: str | None = None
+    """A word2vec or GloVe text file: the word vectors that training starts from."""
+
+    @model_validator(mode="after")
+    def _something(self) -> LabelledConfig:
+        if not self.files:
+            raise ValueError("there is no data: give a table of texts and labels")
+        return self
+
+    def open(self, paths: tuple[str, ...]) -> PairFiles:
+        lenient = self.invalid_bytes == "drop"
+        return PairFiles(paths, Wanted(self.columns, quotes=self.quotes, lenient=lenient, labels=True), self.format)
+
+
+@dataclass
+class Report:
+    """What was read, and what became of it."""
+
+    read: int = 0
+    training: int = 0
+    dev: int = 0
+    held_out: bool = False
+    words: int = 0
+    cut: int = 0
+    """Training texts that were cut at `max_tokens`."""
+    excluded: dict[str, int] = field(default_factory=dict)
+    classes: dict[str, int] = field(default_factory=dict)
+    """Training texts of each."""
+    vocabulary: int = 0
+    fingerprint: str = ""
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass
+class PreparedTexts:
+    """Labelled texts, ready to train on."""
+
+    corpus: Corpus
+    dev: Labelled
+    tokenizer: Tokenizer
+    labels: list[str]
+    report: Report
+
+
+class LabelledBatches(Groups[Reading]):
+    """Texts of similar length with the numbers of their labels."""
+
+    def load(self, rows: Rows) -> Reading:
+        return Reading(
+            inputs=torch.from_numpy(self.corpus.source.padded(rows, None, EOS, PAD)),
+            lengths=torch.from_numpy(self._source[rows].astype(np.int64)),
+            truth=torch.from_numpy(self.corpus.target.ids[self.corpus.target.offsets[rows]].astype(np.int64)),
+            rows=torch.from_numpy(rows),
+        )
+
+
+def prepare(
+    data: LabelledConfig,
+    tokenizer: TokenizerConfig,
+    folder: Path,
+    notify: Notify,
+    learned: tuple[Tokenizer, list[str] | None] | None = None,
+) -> PreparedTexts:
+    """Check, split and tokenise the texts into `folder`; what an earlier call finished is only opened.
+
+    Subwords and labels are those of a base (`learned`), if there is one.
+    """
+    if (folder / "prepared.json").exists():
+        return _open(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "excluded.tsv", "w", encoding="utf-8", errors="surrogateescape") as excluded:
+        survey = _Survey(data, excluded, notify)
+        labels = _agreed(survey, learned[1] if learned else None)
+        dev = survey.dev or survey.take(held=True)
+        notify("learning words", 0, 0)
+        texts = (text for text, _ in survey.training())
+        size = tokenizer.most(survey.words)
+        cutter = learned[0] if learned else Tokenizer.learn(texts, size, tokenizer.unit, tokenizer.lowercased)
+        number = {label: [index] for index, label in enumerate(labels)}
+        cut, longest = 0, data.max_tokens or LONGEST
+
+        def encode(texts: list[str]) -> list[list[int]]:
+            nonlocal cut
+            ids = cutter.encode(texts)
+            cut += sum(len(text) > longest for text in ids)
+            return [text[:longest] for text in ids]
+
+        corpus = write_corpus(
+            folder / "corpus",
+            ((text, label, None) for text, label in survey.training()),
+            encode,  # type: ignore[arg-type]
+            lambda chosen: [number[label] for label in chosen],
+            vocabulary=max(cutter.size, len(labels)),
+            longest=longest,
+            too_long=lambda place, tokens: None,
+            progress=lambda done: notify("tokenising", done, survey.kept),
+        )
+    report = survey.report(labels)
+    report.training, report.dev, report.held_out = len(corpus), len(dev), not data.dev
+    report.cut, report.vocabulary, report.fingerprint = cut, cutter.size, corpus.fingerprint
+    write_text(folder / "dev.jsonl", dump(dev))
+    write_text(folder / "tokenizer.json", cutter.to_json())
+    write_text(folder / "labels.json", json.dumps(labels, ensure_ascii=False))
+    write_text(folder / "prepared.json", json.dumps(asdict(report), indent=2))
+    return PreparedTexts(corpus, dev, cutter, labels, report)
+
+
+def _open(folder: Path) -> PreparedTexts:
+    report = Report(**json.loads((folder / "prepared.json").read_text(encoding="utf-8")))
+    labels = json.loads((folder / "labels.json").read_text(encoding="utf-8"))
+    dev = load((folder / "dev.jsonl").read_text(encoding="utf-8"))
+    return PreparedTexts(Corpus(folder / "corpus"), dev, Tokenizer.load(folder / "tokenizer.json"), labels, report)
+
+
+def dump(examples: Labelled) -> str:
+    """A line of JSON each."""
+    return "".join(json.dumps(example, ensure_ascii=False) + "\n" for example in examples)
+
+
+def load(text: str) -> Labelled:
+    return [(source, label) for source, label in map(json.loads, text.split("\n")[:-1])]
+
+
+def unreadable(pair: Pair) -> str | None:
+    """Why a text cannot be learned from, if so."""
+    text, label = pair.source.strip(), pair.targets[0].strip()
+    if pair.problem or not (text and label):
+        nothing = "texts without a label" if text else "labels without a text" if label else KINDS["blank"].title
+        return pair.problem or nothing
+    return KINDS["invalid_bytes"].title if has_invalid_bytes(text, label) else None
+
+
+def read_labelled(files: PairFiles) -> Labelled:
+    """A set to measure with; texts that are empty or have no label are passed over."""
+    examples = [(pair.source, pair.targets[0].strip()) for pair in files if unreadable(pair) is None]
+    if not examples:
+        raise DataError(f"{files}: has no labelled texts to measure with")
+    return examples
+
+
+def _agreed(survey: _Survey, known: list[str] | None) -> list[str]:
+    """All labels, in order; with a base, its own."""
+    found = sorted(survey.places)
+    if known is not None:
+        for label in found:
+            if label not in known:
+                file, line = survey.places[label]
+                raise DataError(
+                    f"{file}, line {line}: the label {shown_text(label)} is not one of the base's: {', '.join(known)}"
+                )
+        return known
+    if len(found) < 2:
+        raise DataError(f"{survey.files}: all texts have the label {shown_text(found[0])}; there is nothing to learn")
+    for label in {label for _, label in survey.dev}:
+        if label not in survey.places:
+            raise DataError(f"the dev part has the label {shown_text(label)}, which no training text has")
+    return found
+
+
+_DROPPED, _HELD = 1, 2  # bits of a text's verdict
+
+
+class _Survey:
+    """Reads all texts once, decides about each, and hands them out again."""
+
+    def __init__(self, data: LabelledConfig, excluded: TextIO, notify: Notify):
+        self.files = data.open(data.files)
+        self.dev = read_labelled(data.open(data.dev)) if data.dev else []
+        self.places: dict[str, tuple[str, int]] = {}
+        """Each label, and where it occurs first."""
+        self.excluded: Counter[str] = Counter()
+        self.words = 0
+        hashes, numbers = self._read(excluded, notify)
+        if len(hashes) < FEWEST:
+            reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.excluded.items())
+            left_out = f" (left out: {reasons})" if reasons else ""
+            raise DataError(f"{self.files}: {len(hashes)} labelled texts{left_out}; training needs at least {FEWEST}")
+        self._judge(data, hashes, numbers, excluded)
+
+    def _read(self, excluded: TextIO, notify: Notify) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
+        """The fingerprint and label of every text that can be learned from."""
+        hashes, numbers = array("Q"), array("q")
+        labels: dict[str, int] = {}
+        self._verdicts = bytearray()
+        for index, pair in enumerate(self.files):
+            if index % 20_000 == 0:
+                notify("reading", index, 0)
+            reason = unreadable(pair)
+            self._verdicts.append(_DROPPED if reason else 0)
+            if reason:
+                self._leave_out(pair, reason, excluded)
+                continue
+            label = pair.targets[0].strip()
+            if label not in labels:
+                labels[label] = len(labels)
+                self.places[label] = pair.file, pair.line
+                if len(labels) > MOST_LABELS:
+                    raise DataError(
+                        f"{pair.file}, line {pair.line}: over {MOST_LABELS:,} different labels, the last is "
+                        f"{shown_text(label)}; are these texts? Choose the columns: --columns text,label"
+                    )
+            hashes.append(fingerprint(pair.source.strip()))
+            numbers.append(labels[label])
+            self.words += len(pair.source.split())
+        self.labels = list(labels)
+        return np.frombuffer(hashes, dtype=np.uint64), np.frombuffer(numbers, dtype=np.int64)
+
+    def _judge(
+        self,
+        data: LabelledConfig,
+        hashes: npt.NDArray[np.uint64],
+        numbers: npt.NDArray[np.int64],
+        excluded: TextIO,
+    ) -> None:
+        """Mark what is left out, and what is held out: of each class the texts with the smallest fingerprints."""
+        verdicts = np.frombuffer(self._verdicts, dtype=np.uint8)
+        sound = np.flatnonzero(verdicts == 0)
+        _, first, group = np.unique(hashes, return_index=True, return_inverse=True)
+        same_label = numbers == numbers[first][group]
+        contradicts = np.zeros(len(first), dtype=bool)
+        contradicts[group[~same_label]] = True
+        reasons: dict[str, npt.NDArray[np.bool_]] = {}
+        if data.contradictions == "drop":
+            reasons["texts that occur with different labels [--set data.contradictions=keep]"] = contradicts[group]
+        if data.duplicates == "drop":
+            again = np.ones(len(hashes), dtype=bool)
+            again[first] = False
+            reasons["exact duplicates of an earlier text [--set data.duplicates=keep]"] = again & same_label
+        if self.dev:
+            known = np.array([fingerprint(text.strip()) for text, _ in self.dev], dtype=np.uint64)
+            reasons["texts that are also in the dev part"] = np.isin(hashes, known)
+        why = np.full(len(hashes), -1)
+        for code, (_, marked) in reversed(list(enumerate(reasons.items()))):
+            why[marked] = code
+        verdicts[sound[why >= 0]] |= _DROPPED
+        names = list(reasons)
+        if (why >= 0).any():
+            codes = dict(zip(sound[why >= 0].tolist(), why[why >= 0].tolist(), strict=True))
+            for index, pair in enumerate(self.files):
+                if index in codes:
+                    self._leave_out(pair, names[codes[index]], excluded)
+        left = why < 0
+        if not self.dev:
+            for number in np.unique(numbers[left]):
+                members = np.flatnonzero(left & (numbers == number))
+                self._hold_out(members, hashes, sound, verdicts, data.hold_out, self.labels[number])
+        kept = sound[verdicts[sound] == 0]
+        self.kept = len(kept)
+        of_kept = numbers[verdicts[sound] == 0]
+        self.classes = {self.labels[n]: int((of_kept == n).sum()) for n in np.unique(of_kept)}
+        self.places = {label: place for label, place in self.places.items() if label in self.classes}
+        if not self.kept:
+            raise DataError(f"{self.files}: nothing is left to learn from; see the reasons in excluded.tsv")
+
+    def _hold_out(
+        self,
+        members: npt.NDArray[np.int64],
+        hashes: npt.NDArray[np.uint64],
+        sound: npt.NDArray[np.int64],
+        verdicts: npt.NDArray[np.uint8],
+        share: float,
+        label: str,
+    ) -> None:
+        distinct = np.unique(hashes[members])
+        if len(distinct) < 2:
+            file, line = self.places[label]
+            raise DataError(
+                f"{file}, line {line}: the label {shown_text(label)} has a single text, which cannot be both learned "
+                "from and measured with; correct it, leave it out, or give a dev file (--dev)"
+            )
+        size = min(len(distinct) - 1, max(1, round(share * len(distinct))))
+        held = np.isin(hashes[members], distinct[:size])
+        verdicts[sound[members[held]]] |= _HELD
+
+    def _leave_out(self, pair: Pair, reason: str, excluded: TextIO) -> None:
+        self.excluded[reason] += 1
+        excluded.write(f"{pair.file}\t{pair.line}\t{reason.partition(' [')[0]}\n")
+
+    def _chosen(self, verdict: int) -> Iterator[tuple[str, str]]:
+        for pair, mark in zip(self.files, self._verdicts, strict=True):
+            if mark == verdict:
+                yield pair.source, pair.targets[0].strip()
+
+    def training(self) -> Iterator[tuple[str, str]]:
+        """The texts to learn from; as often as you like."""
+        return self._chosen(0)
+
+    def take(self, held: bool) -> Labelled:
+        return list(self._chosen(_HELD))
+
+    def report(self, labels: list[str]) -> Report:
+        notes = [f"{path}: {reader.about}" for path, reader in self.files.readers] + self.files.notes
+        classes = {label: self.classes.get(label, 0) for label in labels}
+        return Report(
+            read=len(self._verdicts), words=self.words, excluded=dict(self.excluded), classes=classes, notes=notes
+        )

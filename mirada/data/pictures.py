@@ -1,0 +1,370 @@
+"""Pictures or videos with a label each: checked, split by class, brought to one size, on disk.
+
+The data is read twice and a few bytes a picture are kept, so that memory does not grow with the pictures.
+
+<folder>/training.npy, dev.npy      the pixels, uint8 [N, F, H, W, C], memory-mapped
+<folder>/training.labels.npy        the number of each training picture's label
+<folder>/dev.json                   the label of each dev picture, and where it comes from
+<folder>/pictures.json              the labels, and what a network is told of pixels: shape, mean, spread
+<folder>/excluded.tsv               every picture that is left out: file, reason
+<folder>/prepared.json              the report; written last, so that its presence means all of it is there
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Literal, TextIO
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field, model_validator
+
+from mirada.config import Section
+from mirada.contracts import Rows
+from mirada.data.doctor import Notify
+from mirada.data.picture_batches import Format, Pictures
+from mirada.data.pixels import FAULTS, Archive, BadPicture, Folder, Pixels, fit, is_grey, open_pictures
+from mirada.data.text import shown_text
+from mirada.errors import DataError
+from mirada.files import write_text
+
+FEWEST = 10
+"""Pictures below which there is nothing to learn from."""
+MOST_LABELS = 1000
+MOST_ACROSS = 16
+"""Patches along a side, above which pictures are made smaller unless their size is given: attention is N²."""
+SMALL_DATA = 20_000
+"""Training pictures below which they are shifted about, unless `augment` says otherwise."""
+DEV_BYTES = 16 * 2**20
+"""Of pixels that a bundle keeps of its dev part, at most."""
+
+
+class PicturesConfig(Section):
+    """Which pictures to learn from."""
+
+    files: tuple[str, ...] = ()
+    """A folder with a folder of pictures for every class, or an .npz with `images` and `labels`."""
+    dev: tuple[str, ...] = ()
+    """The dev part, likewise. Held out of the data, the same share of every class, when not given."""
+    hold_out: float = Field(0.1, gt=0, lt=1)
+    """The share to hold out when there is no dev part."""
+    size: int | None = Field(None, ge=1, le=4096)
+    """Make every picture size × size. Unless given, they stay as they are if all are equal and made of whole patches,
+    and else get the smallest height and width that occur, rounded down to whole patches, 16 patches a side at most."""
+    colour: Literal["auto", "grey", "rgb"] = "auto"
+    """auto: grey if every picture is."""
+    augment: bool | None = None
+    """Shift each picture by up to 2 pixels (1 below 16), anew in every epoch. Unless given, below 20,000 pictures."""
+    flip: bool = False
+    """Mirror every other picture too: right for cats, wrong for letters and for what moves left or right."""
+    duplicates: Literal["drop", "keep"] = "drop"
+    """Pictures that occur again with the same label."""
+    contradictions: Literal["drop", "keep"] = "drop"
+    """Pictures that occur with different labels."""
+
+    @model_validator(mode="after")
+    def _one_of_each(self) -> PicturesConfig:
+        if not self.files:
+            raise ValueError("there is no data: give a folder with a folder of pictures for every class, or an .npz")
+        for name, given in (("files", self.files), ("dev", self.dev)):
+            if len(given) > 1:
+                raise ValueError(f"data.{name} has {len(given)} names: give one folder, or one .npz")
+        return self
+
+
+@dataclass
+class Report:
+    """What was read, and what became of it."""
+
+    read: int = 0
+    training: int = 0
+    dev: int = 0
+    held_out: bool = False
+    excluded: dict[str, int] = field(default_factory=dict)
+    classes: dict[str, int] = field(default_factory=dict)
+    """Training pictures of each."""
+    format: str = ""
+    noun: str = "pictures"
+    augmented: bool = False
+    fingerprint: str = ""
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass
+class PreparedPictures:
+    """Labelled pictures, ready to train on."""
+
+    training: Pixels  # [N, F, H, W, C]
+    truth: Rows  # [N] the number of each one's label
+    dev: Pictures
+    labels: list[str]
+    format: Format
+    report: Report
+
+
+Learned = tuple[list[str], Format]
+"""The labels and the format of a base."""
+
+
+def prepare(
+    data: PicturesConfig,
+    patch_for: Callable[[int, int], int],
+    depth: int,
+    folder: Path,
+    notify: Notify,
+    learned: Learned | None = None,
+) -> PreparedPictures:
+    """Check, split and resize the pictures into `folder`; what an earlier call finished is only opened.
+
+    `patch_for` says how large a patch is in pictures of a height and width, and `depth` how many frames it takes.
+    """
+    if (folder / "prepared.json").exists():
+        return _open(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "excluded.tsv", "w", encoding="utf-8", errors="surrogateescape") as excluded:
+        survey = _Survey(data, excluded, notify, learned)
+        labels = survey.agreed(learned[0] if learned else None)
+        shape = learned[1].shape if learned else survey.shape(patch_for, depth)
+        report = survey.report(labels, shape)
+        report.fingerprint = survey.write(folder, labels, shape)
+    pixels = np.load(folder / "training.npy", mmap_mode="r")
+    mean, std = (learned[1].mean, learned[1].std) if learned else _moments(pixels)
+    format_ = Format(shape, mean, std, learned[1].scale if learned else survey.training.source.scale)
+    report.format = format_.text
+    write_text(folder / "pictures.json", format_.to_json(labels))
+    write_text(folder / "prepared.json", json.dumps(asdict(report), indent=2))
+    return _open(folder)
+
+
+def _open(folder: Path) -> PreparedPictures:
+    report = Report(**json.loads((folder / "prepared.json").read_text(encoding="utf-8")))
+    labels, format_ = Format.from_json((folder / "pictures.json").read_text(encoding="utf-8"))
+    training, dev = (np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("training", "dev"))
+    about = json.loads((folder / "dev.json").read_text(encoding="utf-8"))
+    truth = np.load(folder / "training.labels.npy")
+    return PreparedPictures(training, truth, Pictures(dev, about["labels"], about["places"]), labels, format_, report)
+
+
+def _moments(pixels: Pixels) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Mean and standard deviation of each channel, of values from 0 to 1."""
+    many = max(1, 2**20 // pixels[0].size)
+    total = squares = np.zeros(pixels.shape[-1], dtype=np.int64)  # whole numbers: no order of adding matters
+    for begin in range(0, len(pixels), many):
+        values = pixels[begin : begin + many].reshape(-1, pixels.shape[-1]).astype(np.int64)
+        total, squares = total + values.sum(0), squares + (values**2).sum(0)
+    count = pixels[..., 0].size
+    mean = total / (255 * count)
+    std = np.sqrt(np.maximum(squares / (255**2 * count) - mean**2, 0)).clip(min=1 / 255)  # all pixels may be alike
+    return tuple(mean.tolist()), tuple(std.tolist())
+
+
+_DROPPED, _HELD = 1, 2  # bits of a picture's verdict
+
+
+class _Part:
+    """The training or the dev part, read once: a few bytes a picture, and a verdict on each."""
+
+    def __init__(self, source: Folder | Archive, leave_out: Callable[[str, str], None], notify: Notify):
+        self.source = source
+        self.smallest, self.largest = (2**31, 2**31), (0, 0)
+        self.coloured, self.animated = False, 0
+        self.labels = sorted(set(source.labels))
+        number = {label: index for index, label in enumerate(self.labels)}
+        self.numbers = np.array([number[label] for label in source.labels], dtype=np.int64)
+        self.verdicts = np.zeros(len(source), dtype=np.uint8)
+        self.hashes = np.zeros(len(source), dtype=np.uint64)
+        for place, reason in source.passed:
+            leave_out(place, reason)
+        fault: dict[int, BadPicture] = {}
+        for index, found in enumerate(source):
+            if index % 500 == 0:
+                notify("reading", index, len(source))
+            if isinstance(found, BadPicture):
+                self.verdicts[index] = _DROPPED
+                fault.setdefault(int(self.numbers[index]), found)
+                leave_out(source.place(index), FAULTS[found.kind][1])
+            else:
+                self._see(index, *found)
+        for missing in sorted(set(fault) - set(self.numbers[self.verdicts == 0].tolist())):
+            raise DataError(
+                f"{source.path}: no picture of the class {shown_text(self.labels[missing])} can be read; "
+                f"the first of them, {fault[missing]}"
+            )
+
+    def _see(self, index: int, pixels: Pixels, animated: bool) -> None:
+        height, width = pixels.shape[1:3]
+        self.smallest = min(self.smallest[0], height), min(self.smallest[1], width)
+        self.largest = max(self.largest[0], height), max(self.largest[1], width)
+        self.animated += animated
+        self.coloured = self.coloured or not is_grey(pixels)
+        digest = hashlib.blake2b(repr(pixels.shape).encode(), digest_size=8)
+        digest.update(pixels.tobytes())
+        self.hashes[index] = int.from_bytes(digest.digest())
+
+    def chosen(self, verdict: int, format_: tuple[int, int, int, int]) -> Iterator[tuple[int, Pixels]]:
+        """The pictures with that verdict, in their final colours and size, and their places in the source."""
+        channels, _, height, width = format_
+        for index, found in enumerate(self.source):
+            if self.verdicts[index] == verdict:
+                if isinstance(found, BadPicture):
+                    raise found  # it could be read a moment ago
+                yield index, fit(found[0], channels, height, width)
+
+
+class _Survey:
+    """Reads all pictures once, decides about each, and writes them out."""
+
+    def __init__(self, data: PicturesConfig, excluded: TextIO, notify: Notify, learned: Learned | None):
+        self.data, self._excluded, self._notify = data, excluded, notify
+        self.excluded: Counter[str] = Counter()
+        scale = learned[1].scale if learned else None
+        self.training = _Part(open_pictures(data.files[0], "train", scale), self._leave_out, notify)
+        self.dev: _Part | None = None
+        if data.dev:
+            scale = scale or self.training.source.scale
+            self.dev = _Part(open_pictures(data.dev[0], "test", scale), self._leave_out, notify)
+        sound = int((self.training.verdicts == 0).sum())
+        if sound < FEWEST:
+            reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.excluded.items())
+            left_out = f" (left out: {reasons})" if reasons else ""
+            raise DataError(f"{data.files[0]}: {sound} pictures{left_out}; training needs at least {FEWEST}")
+        self._judge()
+
+    def _leave_out(self, place: str, reason: str) -> None:
+        self.excluded[reason] += 1
+        self._excluded.write(f"{place}\t{reason.partition(' [')[0]}\n")
+
+    def _judge(self) -> None:
+        """Mark what is left out, and what is held out: of each class the pictures with the smallest fingerprints."""
+        part = self.training
+        sound = np.flatnonzero(part.verdicts == 0)
+        hashes, numbers = part.hashes[sound], part.numbers[sound]
+        _, first, group = np.unique(hashes, return_index=True, return_inverse=True)
+        same_label = numbers == numbers[first][group]
+        contradicts = np.zeros(len(first), dtype=bool)
+        contradicts[group[~same_label]] = True
+        reasons: dict[str, npt.NDArray[np.bool_]] = {}
+        if self.data.contradictions == "drop":
+            reasons["pictures that occur with different labels [--set data.contradictions=keep]"] = contradicts[group]
+        if self.data.duplicates == "drop":
+            again = np.ones(len(hashes), dtype=bool)
+            again[first] = False
+            reasons["exact duplicates of an earlier picture [--set data.duplicates=keep]"] = again & same_label
+        if self.dev:
+            reasons["pictures that are also in the dev part"] = np.isin(hashes, self.dev.hashes)
+        left = np.ones(len(sound), dtype=bool)
+        for reason, marked in reasons.items():
+            for index in sound[left & marked]:
+                part.verdicts[index] = _DROPPED
+                self._leave_out(part.source.place(index), reason)
+            left &= ~marked
+        if not left.any():
+            raise DataError(f"{part.source.path}: nothing is left to learn from: {dict(self.excluded)}")
+        if self.dev is None:
+            for number in np.unique(numbers[left]):
+                members = sound[left & (numbers == number)]
+                self._hold_out(members, part.labels[number])
+
+    def _hold_out(self, members: npt.NDArray[np.int64], label: str) -> None:
+        part = self.training
+        distinct = np.unique(part.hashes[members])
+        if len(distinct) < 2:
+            raise DataError(
+                f"{part.source.place(int(members[0]))}: is the only picture of the class {shown_text(label)}, which "
+                "cannot be both learned from and measured with; add more, remove it, or give a dev part (--dev)"
+            )
+        size = min(len(distinct) - 1, max(1, round(self.data.hold_out * len(distinct))))
+        part.verdicts[members[np.isin(part.hashes[members], distinct[:size])]] = _HELD
+
+    def agreed(self, known: list[str] | None) -> list[str]:
+        """All labels, in order; with a base, its own."""
+        part = self.training
+        found = [part.labels[number] for number in np.unique(part.numbers[part.verdicts == 0])]
+        if known is None and len(found) < 2:
+            raise DataError(
+                f"{part.source.path}: all pictures are of the class {shown_text(found[0])}; there is nothing to learn"
+            )
+        if len(found) > MOST_LABELS:
+            raise DataError(f"{part.source.path}: {len(found):,} classes; there may be {MOST_LABELS:,} at most")
+        for where, labels in ((part.source.path, found), (self.data.dev, self.dev.labels if self.dev else [])):
+            for label in labels:
+                if label not in (known or found):
+                    whose = "the base does not have" if known else "no training picture has"
+                    raise DataError(f"{''.join(where)}: has the class {shown_text(label)}, which {whose}")
+        return known or found
+
+    def shape(self, patch_for: Callable[[int, int], int], depth: int) -> tuple[int, int, int, int]:
+        """C, F, H, W of every picture to be."""
+        part, colour = self.training, self.data.colour
+        frames = part.source.frames
+        if frames % depth:
+            raise DataError(
+                f"{part.source.path}: {frames} frames cannot be cut into patches that are model.frames={depth} deep"
+            )
+        height, width = part.smallest
+        if self.data.size:
+            height = width = self.data.size
+        else:
+            patch, longer = patch_for(height, width), max(height, width)
+            most = min(longer, MOST_ACROSS * patch)
+            height, width = (max(patch, side * most // longer // patch * patch) for side in (height, width))
+        return 1 if colour == "grey" or (colour == "auto" and not part.coloured) else 3, frames, height, width
+
+    def write(self, folder: Path, labels: list[str], shape: tuple[int, int, int, int]) -> str:
+        """The pixels of both parts, and what they are; the fingerprint of the training part."""
+        channels, frames, height, width = shape
+        number = {label: index for index, label in enumerate(labels)}
+        dev, verdict = (self.dev, 0) if self.dev else (self.training, _HELD)
+        digest = hashlib.sha256()
+        for name, part, mark in (("training", self.training, 0), ("dev", dev, verdict)):
+            if part.source.frames != frames:
+                raise DataError(f"{part.source.path}: has {part.source.frames} frames a picture, not {frames}")
+            which = np.flatnonzero(part.verdicts == mark)
+            size = (len(which), frames, height, width, channels)
+            out = np.lib.format.open_memmap(folder / f"{name}.npy", "w+", np.uint8, size)
+            for place, (_, pixels) in enumerate(part.chosen(mark, shape)):
+                if place % 500 == 0:
+                    self._notify("resizing", place, len(which))
+                out[place] = pixels
+                if name == "training":
+                    digest.update(pixels.tobytes())
+            out.flush()
+            named = [part.source.labels[index] for index in which]
+            if name == "training":
+                truth = np.array([number[label] for label in named], dtype=np.int64)
+                np.save(folder / "training.labels.npy", truth)
+                digest.update(truth.tobytes())
+            else:
+                places = [part.source.place(index) for index in which.tolist()]
+                write_text(folder / "dev.json", json.dumps({"labels": named, "places": places}))
+        return digest.hexdigest()
+
+    def report(self, labels: list[str], shape: tuple[int, int, int, int]) -> Report:
+        part = self.training
+        counts = Counter(part.labels[number] for number in part.numbers[part.verdicts == 0].tolist())
+        training = sum(counts.values())
+        dev = (self.dev.verdicts == 0) if self.dev else (part.verdicts == _HELD)
+        notes = [f"{part.source.path}: {part.source.about}"]
+        low, high = ("×".join(map(str, size[::-1])) for size in (part.smallest, part.largest))
+        if part.largest != shape[2:] or part.smallest != shape[2:]:
+            sizes = low if low == high else f"{low} to {high}"
+            notes.append(f"pictures of {sizes} are resized to {shape[3]}×{shape[2]} [--set data.size=…]")
+        if part.animated:
+            notes.append(f"{part.animated:,} animated pictures: the first frame of each is used")
+        small = training < SMALL_DATA
+        return Report(
+            read=len(part.source),
+            training=training,
+            dev=int(dev.sum()),
+            held_out=self.dev is None,
+            excluded=dict(self.excluded),
+            classes={label: counts.get(label, 0) for label in labels},
+            noun="videos" if shape[1] > 1 else "pictures",
+            augmented=small if self.data.augment is None else self.data.augment,
+            notes=notes,
+        )

@@ -1,0 +1,65 @@
+"""A published model in Mirada's terms, and what the architectures share on the way there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from torch import nn
+
+from mirada import config as configuration
+from mirada.config import Section, Values
+from mirada.data.picture_batches import Format
+from mirada.data.tokenizer import Tokenizer
+from mirada.errors import ConfigError, DataError
+from mirada.exchange.checkpoint import Checkpoint
+
+S = TypeVar("S", bound=Section)
+
+ACTIVATIONS = {
+    "gelu": "gelu",
+    "gelu_new": "gelu_tanh",
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "relu": "relu",
+    "swish": "silu",
+    "silu": "silu",
+}
+"""Published names, and ours."""
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A published model in Mirada's terms."""
+
+    model_type: str
+    """As config.json calls it."""
+    task: str
+    """Which of Mirada's tasks it is for."""
+    settings: Values
+    """The configuration's section `model`."""
+    network: nn.Module
+    tokenizer: Tokenizer | None = None
+    target: Tokenizer | None = None
+    """Of a translator whose two languages have a tokenizer each."""
+    labels: tuple[str, ...] = ()
+    pictures: Format | None = None
+    """What a classifier of pictures is told of pixels."""
+    languages: tuple[str | None, str | None] = (None, None)
+    """Of a translator: from, to."""
+    notes: tuple[str, ...] = ()
+    """What a person should know: parts that the checkpoint does not have."""
+
+
+def build_settings(source: Checkpoint, kind: type[S], values: Mapping[str, Any]) -> S:
+    """The section `model`, checked as if a person had written it."""
+    try:
+        built: S = configuration.build({"model": kind}, {"model": dict(values)})["model"]
+    except ConfigError as error:
+        raise DataError(f"{source.settings.path}: does not describe a model that Mirada can build ({error})") from None
+    return built
+
+
+def prefix_of(source: Checkpoint, prefix: str) -> str:
+    """The models of a family put the same tensors below a name of their own, or not."""
+    return prefix if any(name.startswith(prefix) for name in source.names) else ""

@@ -1,0 +1,210 @@
+"""Bag of words, and of n-grams: a text is what occurs in it, in whatever order. What everything else must beat.
+
+    f(d) [k]    the k most frequent n-grams of the training texts: 1 where one occurs in d, or how large its share is
+    h = g(W f(d) + b),  scores = V h + c;    without a hidden layer  scores = W f(d) + b
+
+f(d) is nearly all zeros and is never made: the columns of W that belong to d's n-grams are added up.
+
+An n-gram is one number, its key: in base V, behind the keys of all shorter n-grams,
+
+    key(w_1) = w_1    key(w_1 w_2) = V + w_1 V + w_2    key(w_1 w_2 w_3) = V + V² + w_1 V² + w_2 V + w_3
+
+so that one sorted table holds the chosen ones, and a binary search finds which of them a text has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import reduce
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from pydantic import Field
+from torch import Tensor, nn
+
+from mirada import activations
+from mirada.blocks import Dropout
+from mirada.config import Section, Values
+from mirada.contracts import ALL_ON, PAD, Reader, Reading, Sizes, Switches, Tape
+from mirada.errors import ConfigError, UsageError
+
+FIRST_WORD = 4
+"""Smaller ids (padding, start, end, unknown) are no words, and part of no n-gram."""
+
+NOTHING = 2**63 - 1
+"""What fills the table behind its last key: larger than any key."""
+
+CHUNK = 2_000_000
+"""How many ids are counted at once."""
+
+Counts = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Keys in order, and how often each occurs."""
+
+
+class BagConfig(Section):
+    """Sizes and choices of a bag of words."""
+
+    name: Literal["bag"] = "bag"
+    features: int = Field(10_000, ge=1, le=2_000_000)
+    """k: how many of the most frequent n-grams are looked for."""
+    ngrams: int = Field(1, ge=1, le=3)
+    """The longest n-grams: 1 for single words, 2 for pairs of neighbours too, 3 for threes too."""
+    weighting: Literal["presence", "frequency"] = "presence"
+    """An n-gram counts 1 if it occurs, or its share of the text's n-grams that are looked for."""
+    hidden: int = Field(0, ge=0, le=16384)
+    """The size of a hidden layer; 0 for none: then every n-gram has a weight for every class."""
+    activation: Literal["sigmoid", "tanh", "relu", "leaky_relu", "maxout", "elu"] = "relu"
+    """g of the hidden layer."""
+    dropout: float | None = Field(None, ge=0, lt=1)
+    """The share of n-grams, and of hidden values, that training leaves out. Unless given, by how often the data will be
+    seen: none for a few epochs, up to 0.2 for many."""
+    max_length: int = Field(20_000, ge=1, le=10_000_000)
+    """The most words a text may have."""
+
+
+def _preset(features: int, ngrams: int) -> Values:
+    # Measured for `presence` without a hidden layer. `frequency` has small values, so it wants a rate ten times higher.
+    recipe = {"batch_tokens": 20_000, "optimizer": "adam", "lr": 0.002, "label_smoothing": 0.0}
+    return {"model": {"features": features, "ngrams": ngrams}, "train": recipe}
+
+
+PRESETS: dict[str, Values] = {
+    "tiny": _preset(10_000, 1),
+    "small": _preset(10_000, 1),
+    "base": _preset(50_000, 2),
+    "big": _preset(200_000, 2),
+}
+
+
+class Bag(Reader):
+    """A sum of the weights of what occurs in a text, and a hidden layer if asked. `fit` chooses what is looked for."""
+
+    table: Tensor  # [k] the keys of the chosen n-grams, in order
+
+    def __init__(self, config: BagConfig, sizes: Sizes):
+        super().__init__()
+        c = self.config = config
+        if sizes.numeric_inputs:
+            raise ConfigError("model.name=bag counts words, and these inputs are numbers: choose model.name=lstm")
+        self.vocabulary = sizes.inputs
+        self.first = [sum(sizes.inputs**m for m in range(1, n)) for n in range(1, c.ngrams + 2)]  # each n's least key
+        if self.first[-1] >= NOTHING:
+            raise ConfigError(
+                f"model.ngrams={c.ngrams}: a vocabulary of {sizes.inputs:,} words has more {c.ngrams}-grams than can "
+                f"be numbered: set model.ngrams={c.ngrams - 1}, or make the vocabulary smaller"
+            )
+        self.register_buffer("table", torch.full((c.features,), NOTHING))
+        pieces = activations.PIECES if c.hidden and c.activation == "maxout" else 1
+        width = pieces * c.hidden or sizes.outputs
+        # W by its columns, one for each n-gram: an embedding, also to the optimizers (a rare one must not fade away).
+        self.columns = nn.Embedding(c.features, width)
+        self.bias = nn.Parameter(torch.zeros(width))
+        self.dropout = Dropout(c.dropout or 0.0)
+        self.output: nn.Module = nn.Identity()
+        nn.init.zeros_(self.columns.weight)
+        if c.hidden:
+            nn.init.normal_(self.columns.weight, std=c.hidden**-0.5)
+            self.g = activations.maxout if c.activation == "maxout" else activations.ACTIVATIONS[c.activation]
+            self.output = nn.Linear(c.hidden, sizes.outputs)
+        self.name_parts()
+
+    # ── what is looked for ────────────────────────────────────────────────────────────────────────────────────────
+
+    def fit(self, ids: NDArray[np.integer], offsets: NDArray[np.int64]) -> None:
+        """Choose the k most frequent n-grams of these texts; text i is ids[offsets[i]:offsets[i+1]].
+
+        Of equally frequent ones those with the smaller keys are taken: shorter ones, then those of smaller ids.
+        """
+        counted: list[Counts] = []
+        for stream in _chunks(ids, offsets):
+            for _, found in self._ngrams(torch.from_numpy(stream)):
+                counted.append(np.unique(found.numpy(), return_counts=True))
+                # Like is merged with like in size: so every count is moved a few times, however many chunks there are.
+                while len(counted) > 1 and 2 * len(counted[-1][0]) > len(counted[-2][0]):
+                    counted.append(_merge(counted.pop(), counted.pop()))
+        keys, counts = reduce(_merge, reversed(counted), (np.empty(0, np.int64), np.empty(0, np.int64)))
+        k = self.config.features
+        if len(keys) > k:
+            least = np.partition(counts, -k)[-k]  # the k-th largest
+            more, equal = np.flatnonzero(counts > least), np.flatnonzero(counts == least)
+            keys = np.sort(keys[np.concatenate([more, equal[: k - len(more)]])])
+        self.table.fill_(NOTHING)
+        self.table[: len(keys)] = torch.from_numpy(keys)
+
+    def _ngrams(self, stream: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+        """Where in a stream of ids [M] n-grams begin, and their keys; a turn for each n. PAD stands between texts."""
+        word = stream >= FIRST_WORD
+        whole, number = word, stream
+        for n in range(1, self.config.ngrams + 1):
+            if n > 1:
+                whole, number = whole[:-1] & word[n - 1 :], number[:-1] * self.vocabulary + stream[n - 1 :]
+            at = whole.nonzero().squeeze(1)
+            yield at, number[at] + self.first[n - 1]
+
+    def features(self, batch: Reading) -> tuple[Tensor, Tensor, Tensor]:
+        """f(d) without its zeros, for a batch: which text, which n-gram of the table, and the value; [N] each."""
+        k, length = self.config.features, batch.inputs.shape[1] + 1
+        stream = nn.functional.pad(batch.inputs.long().masked_fill(~batch.mask, PAD), (0, 1), value=PAD).flatten()
+        at, keys = (torch.cat(parts) for parts in zip(*self._ngrams(stream), strict=True))
+        place = torch.searchsorted(self.table, keys).clamp_(max=k - 1)
+        known = self.table[place] == keys
+        pairs, times = torch.unique(at[known] // length * k + place[known], return_counts=True)
+        rows, found = pairs // k, pairs % k
+        if self.config.weighting == "presence":
+            return rows, found, self.bias.new_ones(len(found))
+        total = torch.zeros(batch.size, dtype=times.dtype, device=times.device).index_add_(0, rows, times)
+        return rows, found, times.to(self.bias.dtype) / total[rows]
+
+    # ── what it says ──────────────────────────────────────────────────────────────────────────────────────────────
+
+    def pool(self, batch: Reading, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
+        """The hidden vector [B, hidden]; without a hidden layer the scores themselves [B, O]."""
+        rows, found, values = self.features(batch)
+        ends = torch.bincount(rows, minlength=batch.size).cumsum(0)  # the rows are in order
+        begins = nn.functional.pad(ends, (1, -1))
+        z = self.bias + nn.functional.embedding_bag(
+            found, self.columns.weight, begins, mode="sum", per_sample_weights=self.dropout(values)
+        )
+        return self.dropout(self.g(z)) if self.config.hidden else z
+
+    def read(self, batch: Reading, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
+        raise UsageError("model.name=bag has no order, so it has no vector for each step: choose model.name=lstm")
+
+    def why(self, ids: Tensor) -> list[tuple[tuple[int, ...], Tensor]]:
+        """What each n-gram of a text [T] adds to each class's score [O]; with the bias, they sum up to the scores."""
+        if self.config.hidden:
+            raise UsageError(
+                f"model.hidden={self.config.hidden}: a hidden layer mixes the n-grams, so none has a share of its own "
+                "in the scores: train with model.hidden=0 to see them"
+            )
+        _, found, values = self.features(Reading(ids[None], torch.tensor([len(ids)], device=ids.device)))
+        added = self.columns.weight.detach()[found] * values[:, None]  # [N, O]
+        return [(self.words(key), share) for key, share in zip(self.table[found].tolist(), added, strict=True)]
+
+    def words(self, key: int) -> tuple[int, ...]:
+        """The ids of the n-gram with this key."""
+        n = sum(key >= first for first in self.first)
+        digits = key - self.first[n - 1]
+        return tuple(digits // self.vocabulary**place % self.vocabulary for place in reversed(range(n)))
+
+
+def _chunks(ids: NDArray[np.integer], offsets: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """All texts, about CHUNK ids at a time, with PAD between them: so no n-gram reaches from one into the next."""
+    text, last = 0, len(offsets) - 1
+    while text < last:
+        # up to the last text that ends within the chunk, but one text at least
+        until = max(text + 1, int(np.searchsorted(offsets, offsets[text] + CHUNK, side="right")) - 1)
+        begin, borders = offsets[text], offsets[text + 1 : until]
+        yield np.insert(ids[begin : offsets[until]].astype(np.int64), borders - begin, PAD)
+        text = until
+
+
+def _merge(one: Counts, other: Counts) -> Counts:
+    """Every key once, in order, with the sum of its counts."""
+    keys, counts = (np.concatenate(parts) for parts in zip(one, other, strict=True))
+    order = np.argsort(keys, kind="stable")  # of two sorted halves: one pass
+    keys, counts = keys[order], counts[order]
+    begins = np.flatnonzero(np.diff(keys, prepend=-1))
+    return keys[begins], np.add.reduceat(counts, begins) if len(begins) else counts

@@ -1,0 +1,157 @@
+"""BERT: the Transformer's encoder alone, which sees both sides of a gap (Devlin et al. 2019).
+
+[CLS] tokens ─ embed + position + segment ─ norm ─ self-attention, feed-forward ×N ─┬─ a word for every gap
+                                                                                   ├─ [CLS]: does B follow A?
+                                                                                   └─ a task's own output
+
+[CLS] is BOS and [SEP] is EOS here, as in every vocabulary of Mirada's.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from pydantic import Field, model_validator
+from torch import Tensor, nn
+
+from mirada.activations import ACTIVATIONS
+from mirada.blocks import Dropout, Encoder, EncoderLayer, Positions
+from mirada.config import Section, Values
+from mirada.contracts import ALL_ON, BOS, PAD, Reader, Reading, Sizes, Switches, Tape
+from mirada.errors import InputError
+
+
+class BertConfig(Section):
+    """Sizes and choices of a BERT."""
+
+    name: Literal["bert"] = "bert"
+    width: int = Field(256, ge=2, le=16384)
+    """D, the size of every vector that flows through the model."""
+    heads: int = Field(4, ge=1)
+    layers: int = Field(4, ge=1, le=256)
+    feed_forward: int | None = Field(None, ge=1, le=131072)
+    """The inner size of the two-layer perceptron; 4 D unless given."""
+    max_length: int = Field(256, ge=4, le=65536)
+    """The most tokens a text may have, [CLS] and [SEP] counted."""
+    norm: Literal["pre", "post"] = "post"
+    """post as published, or pre, which trains faster from scratch."""
+    activation: Literal["gelu", "gelu_tanh", "relu"] = "gelu"
+    eps: float = Field(1e-12, gt=0)
+    """Of the normalisations."""
+    dropout: float | None = Field(None, ge=0, lt=1)
+    """Unless given, by how often the data will be seen: none for a few epochs, up to 0.2 for many."""
+
+    @model_validator(mode="after")
+    def _heads_divide_width(self) -> BertConfig:
+        if self.width % self.heads:
+            raise ValueError(f"model.width={self.width} cannot be split into model.heads={self.heads} equal heads")
+        return self
+
+
+def _sizes(width: int, heads: int, layers: int, max_length: int) -> Values:
+    return {"model": {"width": width, "heads": heads, "layers": layers, "max_length": max_length}}
+
+
+PRESETS: dict[str, Values] = {
+    "tiny": _sizes(128, 4, 3, 256),
+    "small": _sizes(256, 4, 4, 256),
+    "base": _sizes(768, 12, 12, 512),
+    "big": _sizes(1024, 16, 24, 512),
+}
+
+
+class MaskedWords(nn.Module):
+    """log-odds of every word at a gap: norm(g(W h)) · Eᵀ + b        (the published code's `cls/predictions`)"""
+
+    def __init__(self, config: BertConfig, embedding: nn.Embedding):
+        super().__init__()
+        self.dense = nn.Linear(config.width, config.width)
+        self.norm = nn.LayerNorm(config.width, config.eps)
+        self.g = ACTIVATIONS[config.activation]
+        self.output = nn.Linear(config.width, embedding.num_embeddings)
+        _initialise(self)
+        self.output.weight = embedding.weight
+
+    def forward(self, h: Tensor) -> Tensor:
+        scores: Tensor = self.output(self.norm(self.g(self.dense(h))))
+        return scores
+
+
+class Bert(Reader):
+    """Reads a text in both directions at once. Its inputs end with EOS ([SEP]); it puts BOS ([CLS]) before them.
+
+    `sizes.outputs` = 0 is a model without an output: vectors alone.
+    """
+
+    def __init__(self, config: BertConfig, sizes: Sizes):
+        super().__init__()
+        c = self.config = config
+        self.embedding = nn.Embedding(sizes.inputs, c.width, PAD)
+        self.positions = Positions(c.max_length, c.width, "learned")
+        self.segments = nn.Embedding(2, c.width)
+        self.norm = nn.LayerNorm(c.width, c.eps)
+        self.dropout = Dropout(c.dropout or 0.0)
+        inner = c.feed_forward or 4 * c.width
+        layer = (c.width, c.heads, inner, c.dropout or 0.0, c.norm, c.activation, c.eps)
+        final = nn.LayerNorm(c.width, c.eps) if c.norm == "pre" else nn.Identity()
+        self.encoder = Encoder([EncoderLayer(*layer) for _ in range(c.layers)], final)
+        self.pooler = nn.Linear(c.width, c.width)
+        self.output: nn.Module = nn.Linear(c.width, sizes.outputs) if sizes.outputs else nn.Identity()
+        _initialise(self)
+        with torch.no_grad():
+            self.embedding.weight[PAD].zero_()
+        self.name_parts()
+
+    def states(self, batch: Reading, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
+        """A vector for [CLS] and for every token, [B, 1+T, D]."""
+        first = batch.inputs.new_full((batch.size, 1), BOS)
+        tokens = torch.cat([first, batch.inputs], 1)  # [B, 1+T]
+        if tokens.shape[1] > self.config.max_length:
+            raise InputError(
+                f"a text has {tokens.shape[1]} tokens ([CLS] and the end counted), the model takes at most "
+                f"model.max_length={self.config.max_length}"
+            )
+        segments = torch.zeros_like(tokens)
+        if batch.segments is not None:
+            segments[:, 1:] = batch.segments
+        x = self.embedding(tokens) + self.segments(segments)
+        x = self.dropout(self.norm(self.positions(x) if switches.positions else x))
+        mask = torch.cat([torch.ones_like(first, dtype=torch.bool), batch.mask], 1)
+        h: Tensor = self.encoder(x, mask[:, None, None, :], tape, switches)
+        return h
+
+    def read(self, batch: Reading, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
+        return self.states(batch, tape, switches)[:, 1:]
+
+    def pool(self, batch: Reading, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
+        return self.pooled(self.states(batch, tape, switches))
+
+    def pooled(self, states: Tensor) -> Tensor:
+        """Of `states` [B, 1+T, D]: tanh(W h_CLS), [B, D]."""
+        return torch.tanh(self.pooler(states[:, 0]))
+
+
+class BertForPretraining(Bert):
+    """BERT with the two outputs it is pre-trained with (Devlin et al. 2019, §3.1), from `states` [B, 1+T, D]:
+
+    masked(states[gaps])       [N, V]  scores of every word at a gap; also its `output`
+    follows(pooled(states))    [B, 2]  scores of: B follows A (0), B is from elsewhere (1)
+    """
+
+    def __init__(self, config: BertConfig, sizes: Sizes):
+        super().__init__(config, Sizes(sizes.inputs, 0))
+        del self.output  # so that its parameters go by the name of `masked`
+        self.masked = MaskedWords(config, self.embedding)
+        self.output = self.masked
+        self.follows = nn.Linear(config.width, 2)
+        _initialise(self.follows)
+
+
+def _initialise(module: nn.Module) -> None:
+    """N(0, 0.02), biases 0, as published."""
+    for name, parameter in module.named_parameters():
+        if parameter.ndim > 1:
+            nn.init.normal_(parameter, std=0.02)
+        elif "norm" not in name:
+            nn.init.zeros_(parameter)

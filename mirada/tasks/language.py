@@ -1,0 +1,376 @@
+"""Language modelling: what comes next in a text, and so, how it goes on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from mirada import config as configuration
+from mirada.bundle import need
+from mirada.contracts import EOS, Batch, Generator, Loss, Reader, Reading, Sizes, State, Step, Validation
+from mirada.data.doctor import Notify
+from mirada.data.stream import Spans, StreamBatches
+from mirada.data.texts import (
+    Lines,
+    Pen,
+    PreparedText,
+    Spelling,
+    TextConfig,
+    dump,
+    lines_of,
+    load,
+    load_counts,
+    prepare,
+    read_lines,
+)
+from mirada.data.tokenizer import Tokenizer, TokenizerConfig
+from mirada.decoding import DecodeConfig, Hypothesis, decode, decoding
+from mirada.errors import ConfigError, DataError, UsageError
+from mirada.evaluation.texts import MEASURES, TextScores, divisor, evaluate_text
+from mirada.inspection.embeddings import Embeddings
+from mirada.tasks.objectives import NextToken
+from mirada.tasks.reading import embeddings_of
+from mirada.tasks.task import Model, Task, Told
+
+STEPS = 4096
+"""Steps that are read at a time where a text is measured."""
+CHUNK = 256
+"""Of them, those whose scores [CHUNK, V] are computed at a time."""
+UNHEARD_OF = -1e4
+"""The score of an end where there is none: never chosen, but what the length limit can still force."""
+TOKENS_FOR_EACH = 50
+"""Tokens of the dev part that a validation reads for each of `train.validate_sentences`."""
+SHOWN = 60
+"""Tokens of the example that a validation shows."""
+
+
+@dataclass(frozen=True)
+class Continuation:
+    """How a text goes on."""
+
+    text: str
+    """What follows the prompt."""
+    prompt: str
+    tokens: tuple[int, ...]
+    """The ids of the text."""
+    ended: bool
+    """Whether the model ended it (words, symbols: at the line's end) before the number of tokens did."""
+
+    def __str__(self) -> str:
+        return self.prompt + self.text
+
+
+@dataclass(frozen=True)
+class Units:
+    """What writing needs besides weights: the units of text, and how often each occurred in training."""
+
+    spelling: Spelling
+    counts: npt.NDArray[np.int64]
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        return self.spelling.tokenizer
+
+    @property
+    def sizes(self) -> Sizes:
+        return Sizes(self.tokenizer.size, self.tokenizer.size, causal=True)
+
+    def files(self) -> dict[str, bytes]:
+        counts = json.dumps(self.counts.tolist())
+        return {"tokenizer.json": self.tokenizer.to_json().encode("utf-8"), "counts.json": counts.encode("utf-8")}
+
+
+class Windows(StreamBatches):
+    """Pieces in random order, each for itself: so none says where it begins, and nothing is carried over."""
+
+    def load(self, rows: Spans) -> Reading:
+        return replace(super().load(rows), rows=None)
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text, ready to train on."""
+
+    data: PreparedText
+    config: TextConfig
+
+    @property
+    def kit(self) -> Units:
+        return Units(Spelling(self.data.tokenizer), self.data.counts)
+
+    @property
+    def dev(self) -> Lines:
+        return self.data.dev
+
+    def batches(self, tokens: int, seed: int) -> StreamBatches:
+        length, kind = self.config.length, StreamBatches if self.config.carry else Windows
+        return kind(self.data.stream, max(1, tokens // length), length, seed, not self.config.carry)
+
+    def report(self) -> dict[str, Any]:
+        return asdict(self.data.report)
+
+    def told(self) -> Told:
+        report = self.data.report
+        held = " (held out, the end of the text)" if report.held_out else ""
+        notes = list(report.notes)
+        if report.unknown:
+            notes.append(f"{report.unknown:,} of its {report.unit} are not in the vocabulary and are read as <unk>")
+        return Told(
+            f"{report.characters:,} characters in {report.lines:,} lines, {report.tokens:,} tokens; dev "
+            f"{report.dev_characters:,} characters{held}; {report.vocabulary:,} {report.unit}",
+            notes,
+            report.excluded,
+        )
+
+    def dev_file(self) -> str:
+        return dump(self.dev)
+
+
+class _Sayable:
+    """A generator that never says <unk>, for which there is nothing to write, nor an end where texts have none."""
+
+    def __init__(self, generator: Generator, spelling: Spelling):
+        self.generator = generator
+        self.unknown, self.endless = spelling.tokenizer.unknown, not spelling.sequences
+
+    def start(self, batch: Batch, *, attention: bool = False) -> Step:
+        return self._without(self.generator.start(batch, attention=attention))
+
+    def step(self, tokens: Tensor, state: State) -> Step:
+        return self._without(self.generator.step(tokens, state))
+
+    def _without(self, step: Step) -> Step:
+        logits = step.logits.clone()
+        if self.unknown is not None:
+            logits[:, self.unknown] = -torch.inf
+        if self.endless:
+            logits[:, EOS] = UNHEARD_OF
+        return step._replace(logits=logits)
+
+
+@torch.inference_mode()
+def surprise(network: Reader, ids: Tensor, length: int) -> Tensor:
+    """−log₂ p of every id but the first [n], given all before it.
+
+    A network that can go on (`advance`) reads the text in one row, in order, with its memory carried through all of it.
+    Any other reads windows of `length` ids, the first half of each only to know what came before.
+    """
+    inputs, truth = ids[:-1], ids[1:]
+    found = []
+    advance: Any = getattr(network, "advance", None)
+    if advance is not None:
+        memory = None
+        for x, y in zip(inputs.split(STEPS), truth.split(STEPS), strict=True):
+            h, memory = advance(x[None], memory)
+            for part, said in zip(h[0].split(CHUNK), y.split(CHUNK), strict=True):
+                found.append(_bits(network.output(part), said))
+        return torch.cat(found)
+    for first, end in windows(len(truth), length):
+        begin = max(0, end - length)
+        h = network.read(Reading(inputs[None, begin:end], torch.tensor([end - begin], device=ids.device)))
+        found.append(_bits(network.output(h[0, first - begin :]), truth[first:end]))
+    return torch.cat(found)
+
+
+def windows(steps: int, length: int) -> Iterator[tuple[int, int]]:
+    """The steps [first, end) that each window is asked about: all of the first one, of others the second half."""
+    first, end = 0, min(length, steps)
+    while first < steps:
+        yield first, end
+        first, end = end, min(end + max(1, length // 2), steps)
+
+
+def _bits(logits: Tensor, truth: Tensor) -> Tensor:
+    """−log₂ p(truth) for rows of logits [N, V]."""
+    return (logits.logsumexp(-1) - logits.gather(1, truth[:, None])[:, 0]).double() / np.log(2)
+
+
+class LanguageModel(Model):
+    """A trained language model, opened from its bundle."""
+
+    network: Reader
+    kit: Units
+
+    @property
+    def try_it(self) -> str:
+        return f'mirada generate {self.path} "…"'
+
+    def decode_config(self, **changes: Any) -> DecodeConfig:
+        """The bundle's way of choosing, with changes (None changes nothing); a `beam` is a search, not a sample."""
+        given = {key: value for key, value in changes.items() if value is not None}
+        if "beam" in given:
+            given = {"sample": False, **given}
+        built = configuration.build({"decode": DecodeConfig}, {"decode": {**self.config.get("decode", {}), **given}})
+        config: DecodeConfig = built["decode"]
+        if config.n_best > 1:
+            raise UsageError(f"n_best={config.n_best}: one continuation is written at a time; use other seeds for more")
+        return config
+
+    # ── writing ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def generate(self, prompt: str = "", *, tokens: int = 200, **decode_: Any) -> Continuation:
+        """How the prompt goes on, for so many tokens at most. `decode_` are settings: temperature=0.5, seed=7, beam=4.
+
+        Whatever the model does not know in the prompt is read as <unk>: see `unknown`.
+        """
+        config = self.decode_config(**decode_)
+        before, batch, limits = self._begin(prompt, tokens)
+        return self._made(prompt, before, decode(self._generator, batch, config, limits)[0][0])
+
+    def stream(self, prompt: str = "", *, tokens: int = 200, **decode_: Any) -> Iterator[str]:
+        """The text of `generate` in pieces, while it is written; of a search, when it is done."""
+        config = self.decode_config(**decode_)
+        before, batch, limits = self._begin(prompt, tokens)
+        return self._pieces(prompt, before, batch, config, limits)
+
+    def _pieces(
+        self, prompt: str, before: list[int], batch: Batch, config: DecodeConfig, limits: list[int]
+    ) -> Iterator[str]:
+        if config.width > 1:
+            yield self._made(prompt, before, decode(self._generator, batch, config, limits)[0][0]).text
+            return
+        pen = self._pen(prompt, before)
+        for chosen in decoding(self._generator, batch, config, limits):
+            if piece := pen.write(int(chosen)):
+                yield piece
+        if piece := pen.end():
+            yield piece
+
+    def _begin(self, prompt: str, tokens: int) -> tuple[list[int], Batch, list[int]]:
+        if tokens < 1:
+            raise UsageError(f"--tokens {tokens}: write at least 1")
+        before = [*self.kit.spelling.opening, *self.kit.spelling.read(prompt)]
+        target = torch.tensor([before], device=self.device)
+        return before, Batch(target[:, :0], target), [tokens + 1]  # + 1: the limit counts EOS
+
+    def _made(self, prompt: str, before: list[int], found: Hypothesis) -> Continuation:
+        ids = found.tokens[len(before) - 1 :]  # they have the forced prefix, but not BOS
+        pen = self._pen(prompt, before)
+        return Continuation("".join(map(pen.write, ids)) + pen.end(), prompt, tuple(ids), found.complete)
+
+    def _pen(self, prompt: str, before: list[int]) -> Pen:
+        """A pen that goes on behind the prompt; words need no space when there is one already."""
+        spaced = self.kit.spelling.sequences and prompt[-1:].isspace()
+        return Pen(self.kit.spelling, [] if spaced else before)
+
+    @property
+    def _generator(self) -> Generator:
+        network: Any = self.network
+        return _Sayable(network, self.kit.spelling)
+
+    def text_of(self, ids: Sequence[int]) -> str:
+        """The text of ids."""
+        return self.kit.spelling.text_of(ids)
+
+    def unknown(self, prompt: str) -> list[str]:
+        """What the model does not know in a prompt."""
+        return self.kit.spelling.unknown(prompt)
+
+    # ── measuring ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def surprise(self, text: str) -> list[tuple[str, float]]:
+        """Each unit of a text with its surprise, −log₂ p, in bits."""
+        ids = self.kit.spelling.read(text)
+        names = ["\n" if id == EOS else piece for id, piece in zip(ids, self.kit.tokenizer.pieces(ids), strict=True)]
+        return list(zip(names, self._bits(ids).tolist(), strict=True))
+
+    def _bits(self, ids: Sequence[int]) -> Tensor:
+        """The surprise at each id of a text, [n]."""
+        opening = self.kit.spelling.opening
+        whole = torch.tensor([*opening, *ids], dtype=torch.long, device=self.device)
+        return surprise(self.network, whole, int(self.config["data"]["length"]))[len(opening) - 1 :].cpu()
+
+    def evaluate(self, text: str | Path, **other: Any) -> TextScores:
+        """Read a text file and say how well the model foresaw it."""
+        lenient = self.config["data"]["invalid_bytes"] == "drop"
+        return self.score(list(read_lines([str(text)], lenient)))
+
+    def score(self, dev: str | Lines) -> TextScores:
+        """How well the model foresees a text."""
+        given = lines_of(dev) if isinstance(dev, str) else dev
+        ids = [id for row in self.kit.spelling.encode(given) for id in row]
+        if not ids:
+            raise DataError("there is nothing to measure with: the text is empty")
+        tokenizer, length = self.kit.tokenizer, self.config["data"]["length"]
+        how = "one row, in order, state carried" if hasattr(self.network, "advance") else f"windows of {length}"
+        return evaluate_text(
+            self._bits(ids).numpy(),
+            np.array(ids),
+            self.kit.counts,
+            sum(map(len, given)),
+            tokenizer.unit,
+            tokenizer.unknown,
+            how,
+        )
+
+    def validate(self, dev: Lines, size: int) -> Validation:
+        """Bits per character at the beginning of the dev part, and how the model would go on there."""
+        spelling, unit = self.kit.spelling, self.kit.tokenizer.unit
+        ids = [id for row in spelling.encode(dev) for id in row][: size * TOKENS_FOR_EACH]
+        bits = float(self._bits(ids).sum())
+        value = bits / divisor(unit, len(ids), len(spelling.text_of(ids)))
+        half = min(SHOWN, len(ids) // 2)
+        prompt, truth = spelling.text_of(ids[:half]), spelling.text_of(ids[half : half + SHOWN])
+        output = self.generate(prompt, tokens=SHOWN)
+        prompt, said, truth = (" ".join(text.split()) for text in (prompt, output.text, truth))
+        figures = {"loss": bits * float(np.log(2)) / len(ids)}
+        return Validation(-value, MEASURES[unit], True, figures, (prompt, said, truth))
+
+    def embeddings(self, side: str = "source") -> Embeddings:
+        """The vectors of the units: `neighbours` of a word, and a map of words."""
+        return embeddings_of(self.network, self.kit.tokenizer, self.path)
+
+
+class LanguageTask(Task):
+    """A text, and how it goes on."""
+
+    name = "language"
+    verb = "generate"
+    model = LanguageModel
+    default_model = "lstm"
+    sections = {"data": TextConfig, "tokenizer": TokenizerConfig, "decode": DecodeConfig}
+    defaults = {
+        "tokenizer": {"unit": "characters"},
+        "decode": {"sample": True, "temperature": 0.8},
+        # Shakespeare's plays, LSTM of width 128, 600,000 characters: rates of 4e-3, 8e-3 and 16e-3 gave 3.61, 2.94 and
+        # 2.62 bits per character in batches of 2,048, once each; Adam at 16e-3 gave 2.79.
+        "train": {"label_smoothing": 0.0, "lr": 1.6e-2, "batch_tokens": 2048, "validate_sentences": 200},
+    }
+    used = ("data", "decode")
+
+    def check(self, built: Mapping[str, Any]) -> None:
+        data, model = built["data"], built["model"]
+        if data.length > model.max_length:
+            raise ConfigError(f"data.length={data.length} must not be above model.max_length={model.max_length}")
+
+    def describe(self, card: Mapping[str, Any]) -> list[tuple[str, str]]:
+        data = card["data"]
+        left_out = sum(data["excluded"].values())
+        return [
+            ("data", f"{data['characters']:,} characters, {data['lines']:,} lines, {left_out:,} left out"),
+            ("dev", f"{data['dev_characters']:,} characters" + (", the end of the text" if data["held_out"] else "")),
+            ("units", f"{data['vocabulary']:,} {data['unit']}"),
+        ]
+
+    def prepare(self, built: Mapping[str, Any], folder: Path, notify: Notify, kit: Units | None = None) -> Text:
+        learned = kit.tokenizer if kit else None
+        return Text(prepare(built["data"], built["tokenizer"], folder, notify, learned), built["data"])
+
+    def open(self, files: Mapping[str, bytes], where: Path) -> Units:
+        need(files, where, "tokenizer.json", "counts.json")
+        tokenizer = Tokenizer.load(where / "tokenizer.json")
+        return Units(Spelling(tokenizer), load_counts(files["counts.json"], tokenizer.size, where / "counts.json"))
+
+    def read_dev(self, text: str) -> Lines:
+        return load(text)
+
+    def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
+        return NextToken(smoothing)

@@ -1,0 +1,245 @@
+"""Masked modelling: fill the gaps of a text; what BERT is pre-trained with, and where sentence vectors come from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from mirada.bundle import need
+from mirada.contracts import EOS, Loss, Sizes, Validation
+from mirada.data.corpus import Ids
+from mirada.data.doctor import Notify
+from mirada.data.documents import DocumentsConfig, GapBatches, PreparedDocuments, documents, prepare
+from mirada.data.tokenizer import Tokenizer, TokenizerConfig
+from mirada.errors import ConfigError, InputError
+from mirada.evaluation.score import Evaluation, Score
+from mirada.inspection.embeddings import Embeddings
+from mirada.models.bert import BertForPretraining
+from mirada.tasks.objectives import GapEntropy
+from mirada.tasks.reading import CELLS, embeddings_of, pad
+from mirada.tasks.task import Model, Task, Told
+from mirada.tasks.translator import similar
+
+GAP = "[MASK]"
+"""How a user writes a gap, whatever the vocabulary calls it."""
+SCORED_TOKENS = 100_000
+"""Of the dev part, that scores are measured on at most."""
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """What masked modelling needs besides weights."""
+
+    tokenizer: Tokenizer
+
+    @property
+    def sizes(self) -> Sizes:
+        return Sizes(self.tokenizer.size, self.tokenizer.size)
+
+    def files(self) -> dict[str, bytes]:
+        return {"tokenizer.json": self.tokenizer.to_json().encode("utf-8")}
+
+
+@dataclass(frozen=True)
+class Documents:
+    """Documents, ready to train on."""
+
+    data: PreparedDocuments
+
+    @property
+    def kit(self) -> Vocabulary:
+        return Vocabulary(self.data.tokenizer)
+
+    @property
+    def dev(self) -> list[str]:
+        return self.data.dev
+
+    def batches(self, tokens: int, seed: int) -> GapBatches:
+        side, name = self.data.corpus.source, self.data.corpus.fingerprint
+        return GapBatches(side.ids, side.offsets, self.data.tokenizer, self.data.config, tokens, seed, name)
+
+    def report(self) -> dict[str, Any]:
+        return asdict(self.data.report)
+
+    def told(self) -> Told:
+        report = self.data.report
+        held = " (held out)" if report.held_out else ""
+        short = {"documents too short to hide anything in": report.short} if report.short else {}
+        return Told(
+            f"{report.documents:,} documents, {report.words:,} words, {report.dev:,} dev{held}, "
+            f"{report.vocabulary:,} subwords",
+            report.notes,
+            short,
+        )
+
+    def dev_file(self) -> str:
+        return "".join(json.dumps(text, ensure_ascii=False) + "\n" for text in self.dev)
+
+
+@dataclass(frozen=True)
+class MaskedScores(Evaluation):
+    """How well hidden words are found."""
+
+    unit = "hidden words"
+
+    def as_text(self) -> str:
+        return "\n".join([f"hidden words: {self.size:,}", "", *self.text_of_scores()]) + "\n"
+
+
+class MaskedModel(Model):
+    """A model that fills gaps, opened from its bundle."""
+
+    network: BertForPretraining
+    kit: Vocabulary
+
+    @property
+    def try_it(self) -> str:
+        return f'mirada fill {self.path} "… {GAP} …"'
+
+    def fill(self, text: str, count: int = 5) -> list[list[tuple[str, float]]]:
+        """For each gap of a text, written [MASK], the likeliest words with their probabilities."""
+        ids = self._with_gaps(text)
+        with torch.inference_mode():
+            h = self.network.read(pad([[*ids, EOS]]).to(self.device))[0]  # [T, D]
+            gaps = [place for place, id in enumerate(ids) if id == self.kit.tokenizer.mask]
+            chances = self.network.masked(h[gaps]).softmax(-1)
+            chances[:, : (self.kit.tokenizer.mask or EOS) + 1] = 0  # no special token is a word
+            top = chances.topk(min(count, chances.shape[1]))
+        rows = zip(top.values.tolist(), top.indices.tolist(), strict=True)
+        return [list(zip(map(str.strip, self.kit.tokenizer.pieces(words)), p, strict=True)) for p, words in rows]
+
+    def _with_gaps(self, text: str) -> list[int]:
+        mask = self.kit.tokenizer.mask
+        if GAP not in text or mask is None:
+            raise InputError(f"there is no gap in {text[:60]!r}: write {GAP} where a word is to be found")
+        ids: list[int] = []
+        for number, part in enumerate(text.split(GAP)):
+            ids += [mask] * bool(number) + self._continued(part, first=not number)
+        limit = int(self.config["model"]["max_length"]) - 2  # [CLS] and EOS
+        if len(ids) > limit:
+            raise InputError(f"the text has {len(ids):,} tokens, the model takes {limit:,}; shorten it")
+        return ids
+
+    def _continued(self, part: str, first: bool) -> list[int]:
+        """The ids of a part of a text. Where it goes on without a space, as "." behind a gap, it begins no word."""
+        if not part.strip():
+            return []
+        if first or part[0].isspace() or part[0].isalnum() or self.kit.tokenizer.unit != "subwords":
+            return self.kit.tokenizer.encode([part.strip()])[0]
+        return [token.id for token in self.kit.tokenizer.tokens("a" + part.rstrip()) if token.start >= 1]
+
+    @torch.inference_mode()
+    def embed(self, texts: Sequence[str]) -> tuple[npt.NDArray[np.float32], list[npt.NDArray[np.float32]]]:
+        """A vector for each text [N, D], the mean of its tokens' ([CLS] and the end counted); and those [T, D].
+
+        A text that is longer than the model takes is an InputError that names it.
+        """
+        limit = int(self.config["model"]["max_length"]) - 2
+        encoded = self.kit.tokenizer.encode(texts)
+        for number, ids in enumerate(encoded, 1):
+            if len(ids) > limit:
+                raise InputError(f"text {number} has {len(ids):,} tokens, the model takes {limit:,}; shorten it")
+        tokens: list[npt.NDArray[np.float32]] = [np.zeros((0, 0), np.float32)] * len(encoded)
+        for numbers in similar([len(ids) for ids in encoded], CELLS):
+            batch = pad([[*encoded[number], EOS] for number in numbers]).to(self.device)
+            states = self.network.states(batch).cpu()  # [B, 1+T, D]
+            for row, number in enumerate(numbers):
+                tokens[number] = states[row, : len(encoded[number]) + 2].float().numpy()
+        return np.stack([states.mean(0) for states in tokens]), tokens
+
+    def evaluate(self, texts: str | Path, **other: Any) -> MaskedScores:
+        """Hide words of the documents in a file, and score how well they are found."""
+        return self.score(list(documents((str(texts),), lenient=False)))
+
+    def score(self, dev: list[str]) -> MaskedScores:
+        loss, found, size, follows, pairs = self._measure(dev, SCORED_TOKENS)
+        scores = [
+            Score("perplexity", float(np.exp(loss)), "of hidden words", lower_is_better=True, digits=2),
+            Score("accuracy", 100 * found, "hidden words that are the likeliest"),
+        ]
+        if pairs:
+            scores.append(Score("next sentence", 100 * follows, f"accuracy on {pairs:,} pairs, half of them true"))
+        return MaskedScores(size, tuple(scores))
+
+    def validate(self, dev: list[str], size: int) -> Validation:
+        loss, found, _, _, _ = self._measure(dev, 40 * size)
+        figures = {"loss": loss, "accuracy": 100 * found}
+        return Validation(-float(np.exp(loss)), "perplexity", lower_is_better=True, figures=figures)
+
+    @torch.inference_mode()
+    def _measure(self, dev: list[str], most: int) -> tuple[float, float, int, float, int]:
+        """Mean loss, share of hidden words found, hidden words, share of pairs told right, pairs; gaps always alike."""
+        encoded = self.kit.tokenizer.encode(dev)
+        offsets = np.cumsum([0, *map(len, encoded)])
+        kept = max(1, int(np.searchsorted(offsets, most)))
+        ids: Ids = np.concatenate([np.array(text, dtype=np.int64) for text in encoded[:kept]])
+        data = DocumentsConfig.model_validate(self.config["data"])
+        batches = GapBatches(ids, offsets[: kept + 1], self.kit.tokenizer, data, CELLS // 2, seed=0)
+        loss = found = gaps = right = pairs = 0.0
+        for rows in batches.epoch(0):
+            batch = batches.load(rows).to(self.device)
+            assert batch.truth is not None
+            states, words = self.network.states(batch), batch.truth[:, 1:]
+            hidden = words != 0
+            logits = self.network.masked(states[:, 1:][hidden])
+            loss += float(torch.nn.functional.cross_entropy(logits, words[hidden], reduction="sum"))
+            found += int((logits.argmax(-1) == words[hidden]).sum())
+            gaps += len(logits)
+            asked = batch.truth[:, 0] != 0
+            answers = self.network.follows(self.network.pooled(states))[asked].argmax(-1)
+            right, pairs = right + int((answers == batch.truth[asked, 0] - 1).sum()), pairs + int(asked.sum())
+        if not gaps:
+            raise InputError("no document is long enough to hide a word in")
+        return loss / gaps, found / gaps, int(gaps), right / max(1, pairs), int(pairs)
+
+    def embeddings(self, side: str = "source") -> Embeddings:
+        """The word vectors: `neighbours` of a word, and a map of words."""
+        return embeddings_of(self.network, self.kit.tokenizer, self.path)
+
+
+class MaskedTask(Task):
+    """Fill the gaps of a text."""
+
+    name = "masked"
+    verb = "fill"
+    model = MaskedModel
+    default_model = "bert"
+    sections = {"data": DocumentsConfig, "tokenizer": TokenizerConfig}
+    defaults = {"train": {"label_smoothing": 0.0}}
+    used = ("data",)
+
+    def check(self, built: Mapping[str, Any]) -> None:
+        if built["data"].length >= built["model"].max_length:
+            raise ConfigError(
+                f"data.length={built['data'].length} must be below model.max_length={built['model'].max_length}"
+            )
+
+    def describe(self, card: Mapping[str, Any]) -> list[tuple[str, str]]:
+        data = card["data"]
+        return [
+            ("data", f"{data['documents']:,} documents, {data['words']:,} words"),
+            ("dev", f"{data['dev']:,} documents" + (", held out of the data" if data["held_out"] else "")),
+            ("subwords", f"{data['vocabulary']:,}"),
+        ]
+
+    def prepare(
+        self, built: Mapping[str, Any], folder: Path, notify: Notify, kit: Vocabulary | None = None
+    ) -> Documents:
+        return Documents(prepare(built["data"], built["tokenizer"], folder, notify, kit.tokenizer if kit else None))
+
+    def open(self, files: Mapping[str, bytes], where: Path) -> Vocabulary:
+        need(files, where, "tokenizer.json")
+        return Vocabulary(Tokenizer.load(where / "tokenizer.json"))
+
+    def read_dev(self, text: str) -> list[str]:
+        return [json.loads(line) for line in text.split("\n")[:-1]]
+
+    def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
+        return GapEntropy()

@@ -1,0 +1,294 @@
+"""Classification of pictures and videos, many to one: pixels to one of a few labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from mirada.bundle import need
+from mirada.contracts import Loss, Reading, Sizes, Validation
+from mirada.data.corpus import batched
+from mirada.data.doctor import Notify
+from mirada.data.picture_batches import Format, PictureBatches, Pictures
+from mirada.data.pictures import DEV_BYTES, PicturesConfig, PreparedPictures, prepare
+from mirada.data.pixels import Archive, BadPicture, Pixels, from_array, open_pictures, read_picture
+from mirada.data.text import shown_text
+from mirada.errors import BundleError, ConfigError, DataError, InputError
+from mirada.evaluation.labels import LabelScores, evaluate_labels
+from mirada.models.vit import ViT
+from mirada.tasks.classification import Classification
+from mirada.tasks.objectives import ClassEntropy
+from mirada.tasks.reading import CELLS
+from mirada.tasks.task import Model, Task, Told
+
+Picture = str | Path | npt.NDArray[Any]
+"""A file, or an array: [H, W], [H, W, C], of a video [F, H, W] or [F, H, W, C]."""
+
+
+READ_AT_ONCE = 256
+"""Pictures, in the network's size, that wait to be classified."""
+
+
+@dataclass(frozen=True)
+class PictureClass(Classification):
+    """The label of a picture, and how sure the model is of it."""
+
+    resized: str = ""
+    """"40×30 to 28×28", of a picture that had another size than the model reads."""
+
+
+@dataclass(frozen=True)
+class PictureScores(LabelScores):
+    """All that is said about one classification of a test set of pictures."""
+
+    unit = "pictures"
+
+
+@dataclass(frozen=True)
+class PictureKit:
+    """What classifying pictures needs besides weights."""
+
+    labels: list[str]
+    format: Format
+
+    @property
+    def sizes(self) -> Sizes:
+        shape = self.format.shape
+        return Sizes(shape[0], len(self.labels), numeric_inputs=True, shape=shape)
+
+    def files(self) -> dict[str, bytes]:
+        return {"pictures.json": self.format.to_json(self.labels).encode("utf-8")}
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """Labelled pictures, ready to train on."""
+
+    data: PreparedPictures
+    patches: int
+    flip: bool
+
+    @property
+    def kit(self) -> PictureKit:
+        return PictureKit(self.data.labels, self.data.format)
+
+    @property
+    def dev(self) -> Pictures:
+        return self.data.dev
+
+    def batches(self, tokens: int, seed: int) -> PictureBatches:
+        data, report = self.data, self.data.report
+        return PictureBatches(
+            data.training,
+            data.truth,
+            data.format,
+            report.fingerprint,
+            self.patches,
+            tokens,
+            seed,
+            shift=report.augmented,
+            flip=self.flip,
+        )
+
+    def report(self) -> dict[str, Any]:
+        return asdict(self.data.report)
+
+    def told(self) -> Told:
+        report = self.data.report
+        held = f", {report.dev:,} dev" + (" (held out, the same share of each class)" if report.held_out else "")
+        shown = ", ".join(f"{label} {count:,}" for label, count in list(report.classes.items())[:8])
+        more = f", … {len(report.classes)} classes" if len(report.classes) > 8 else ""
+        notes = list(report.notes)
+        if report.augmented:
+            notes.append(f"{report.noun} are shifted a little, anew in every epoch [--set data.augment=false]")
+        if len(kept := self._kept()) < len(self.dev):
+            notes.append(f"the bundle keeps {len(kept):,} of the dev {report.noun}, to measure with later")
+        return Told(
+            f"{report.training:,} training {report.noun}, {report.format} ({shown}{more}){held}, "
+            f"{self.patches:,} patches each",
+            notes,
+            report.excluded,
+        )
+
+    def _kept(self) -> Pictures:
+        """As much of the dev part as a bundle should hold, evenly chosen."""
+        return self.dev[:: -(-self.dev.pixels.size // DEV_BYTES) or 1]
+
+    def dev_file(self) -> str:
+        return self._kept().dump()
+
+
+class PictureModel(Model):
+    """A trained classifier of pictures or videos, opened from its bundle."""
+
+    network: ViT
+    kit: PictureKit
+
+    @property
+    def try_it(self) -> str:
+        return f"mirada classify {self.path} {'videos.npz' if self.kit.format.shape[1] > 1 else 'picture.png'}"
+
+    @property
+    def labels(self) -> list[str]:
+        return self.kit.labels
+
+    @overload
+    def classify(self, pictures: Picture) -> PictureClass: ...  # type: ignore[overload-overlap]
+    @overload
+    def classify(self, pictures: Sequence[Picture]) -> list[PictureClass]: ...
+
+    def classify(self, pictures: Picture | Sequence[Picture]) -> PictureClass | list[PictureClass]:
+        """The likeliest label of a picture, or of many, in order, with the probability of each label."""
+        if isinstance(pictures, (str, Path, np.ndarray)):
+            return self.classify([pictures])[0]
+        return self._labelled([self._fitted(*self._read(picture, n)) for n, picture in enumerate(pictures, 1)])
+
+    def answer(self, paths: Iterable[str]) -> Iterator[tuple[str, PictureClass | BadPicture | InputError]]:
+        """Each file's class, or what is wrong with it, in order; an .npz has an answer for every row, no labels needed.
+
+        A few are read at a time, so that memory does not grow with their number.
+        """
+        for chunk in batched(self._look(paths), READ_AT_ONCE):
+            classes = iter(self._labelled([found for _, found in chunk if isinstance(found, tuple)]))
+            for place, found in chunk:
+                yield place, next(classes) if isinstance(found, tuple) else found
+
+    def _look(self, paths: Iterable[str]) -> Iterator[tuple[str, tuple[Pixels, str] | BadPicture | InputError]]:
+        for path in paths:
+            try:
+                if path.endswith(".npz"):
+                    archive = Archive(path, "test", self.kit.format.scale, unlabelled=True)
+                    for index, pixels in enumerate(archive.pictures()):
+                        yield archive.place(index), self._fitted(pixels, archive.place(index))
+                else:
+                    yield path, self._fitted(read_picture(path)[0], path)
+            except (BadPicture, InputError) as fault:
+                yield path, fault
+
+    def _labelled(self, pictures: Sequence[tuple[Pixels, str]]) -> list[PictureClass]:
+        found = []
+        rows = self.probabilities(pixels for pixels, _ in pictures).tolist()
+        for row, (_, resized) in zip(rows, pictures, strict=True):
+            ranked = sorted(zip(self.labels, row, strict=True), key=lambda pair: -pair[1])
+            found.append(PictureClass(*ranked[0], dict(ranked), resized=resized))
+        return found
+
+    def _read(self, picture: Picture, number: int) -> tuple[Pixels, str]:
+        if isinstance(picture, np.ndarray):
+            return from_array(picture, self.kit.format.scale, f"picture {number}"), f"picture {number}"
+        return read_picture(picture)[0], str(picture)
+
+    def _fitted(self, pixels: Pixels, place: str) -> tuple[Pixels, str]:
+        """A picture as the network takes it, and how it was resized."""
+        _, frames, height, width = self.kit.format.shape
+        f, h, w, _ = pixels.shape
+        if f != frames:
+            wanted = f"videos of {frames} frames, from an .npz" if frames > 1 else "pictures"
+            raise InputError(f"{place}: has {f} frame{'s' * (f > 1)}; the model {self.path} reads {wanted}")
+        return self.kit.format.fit(pixels), "" if (h, w) == (height, width) else f"{w}×{h} to {width}×{height}"
+
+    @torch.inference_mode()
+    def probabilities(self, pictures: Iterable[Pixels]) -> Tensor:
+        """Of every label for every picture [N, K]; pictures [F, H, W, C] as the network takes them."""
+        patches = self.network.config.patches(self.kit.format.shape)
+        found = [torch.empty(0, len(self.labels))]
+        for chunk in batched(pictures, max(1, CELLS // patches)):
+            inputs = self.kit.format.tensor(np.stack(chunk))
+            batch = Reading(inputs, torch.full((len(chunk),), patches)).to(self.device)
+            found.append(self.network.output(self.network.pool(batch)).softmax(-1).cpu())
+        return torch.cat(found)
+
+    def evaluate(self, pictures: str | Path, **other: Any) -> LabelScores:
+        """Classify the pictures of a test set (a folder with a folder for every class, or an .npz) and score that."""
+        source = open_pictures(str(pictures), "test", self.kit.format.scale)
+        truth = self._numbers(source.labels, source.place)
+
+        def whole() -> Iterator[Pixels]:
+            for index, found in enumerate(source):
+                if isinstance(found, BadPicture):
+                    raise DataError(f"{found}; a test set has to be whole: mend it or remove it")
+                yield self._fitted(found[0], source.place(index))[0]
+
+        return self._scores(truth, self.probabilities(whole()))
+
+    def score(self, dev: Pictures) -> LabelScores:
+        return self._scores(self._numbers(dev.labels, dev.places.__getitem__), self.probabilities(dev.pixels))
+
+    def _scores(self, truth: Sequence[int], probabilities: Tensor) -> LabelScores:
+        found = evaluate_labels(truth, probabilities.argmax(-1).tolist(), self.labels)
+        return PictureScores(found.size, found.scores, found.classes, found.confusion)
+
+    def validate(self, dev: Pictures, size: int) -> Validation:
+        """Accuracy on a part of the dev set, and the mean loss."""
+        chosen = dev[:: max(1, len(dev) // size)]
+        truth = torch.tensor(self._numbers(chosen.labels, chosen.places.__getitem__))
+        probabilities = self.probabilities(chosen.pixels)
+        predicted = probabilities.argmax(-1)
+        loss = -probabilities.gather(1, truth[:, None]).clamp_min(1e-30).log().mean().item()
+        accuracy = 100 * (predicted == truth).float().mean().item()
+        example = (chosen.places[0], self.labels[int(predicted[0])], chosen.labels[0])
+        return Validation(accuracy, "accuracy", figures={"loss": loss}, example=example)
+
+    def _numbers(self, labels: Sequence[str], place: Callable[[int], str]) -> list[int]:
+        places = {label: index for index, label in enumerate(self.labels)}
+        for index, label in enumerate(labels):
+            if label not in places:
+                raise DataError(
+                    f"{place(index)}: has the label {shown_text(label)}, which the model {self.path} does not know: "
+                    f"it knows {', '.join(self.labels[:20])}"
+                )
+        return [places[label] for label in labels]
+
+
+class PicturesTask(Task):
+    """A picture or a video to one of a few labels."""
+
+    name = "pictures"
+    verb = "classify"
+    model = PictureModel
+    default_model = "vit"
+    sections = {"data": PicturesConfig}
+    defaults = {"train": {"label_smoothing": 0.1, "validate_sentences": 5000, "batch_tokens": 4000}}
+
+    def check(self, built: Mapping[str, Any]) -> None:
+        size, model = built["data"].size, built["model"]
+        if size is not None and size % (patch := model.patch_for(size, size)):
+            near = max(patch, size // patch * patch)
+            raise ConfigError(
+                f"data.size={size} cannot be cut into patches of {patch}×{patch}: set data.size={near}, or model.patch"
+            )
+
+    def describe(self, card: Mapping[str, Any]) -> list[tuple[str, str]]:
+        data = card["data"]
+        left_out = sum(data["excluded"].values())
+        return [
+            ("labels", ", ".join(f"{label} {count:,}" for label, count in data["classes"].items())),
+            ("data", f"{data['training']:,} {data['noun']}, {data['format']}, {left_out:,} left out"),
+            ("dev", f"{data['dev']:,} {data['noun']}" + (", held out of the data" if data["held_out"] else "")),
+        ]
+
+    def prepare(self, built: Mapping[str, Any], folder: Path, notify: Notify, kit: PictureKit | None = None) -> Gallery:
+        data, model = built["data"], built["model"]
+        learned = (kit.labels, kit.format) if kit else None
+        prepared = prepare(data, model.patch_for, model.frames, folder, notify, learned)
+        return Gallery(prepared, model.patches(prepared.format.shape), data.flip)
+
+    def open(self, files: Mapping[str, bytes], where: Path) -> PictureKit:
+        need(files, where, "pictures.json")
+        try:
+            return PictureKit(*Format.from_json(files["pictures.json"]))
+        except (ValueError, TypeError, KeyError, IndexError) as error:
+            raise BundleError(f"{where / 'pictures.json'}: does not describe pictures ({error})") from None
+
+    def read_dev(self, text: str) -> Pictures:
+        return Pictures.load(text)
+
+    def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
+        return ClassEntropy(smoothing)

@@ -1,0 +1,181 @@
+"""What a task is, and what every trained model has: all that training, bundles and the command line know of a task.
+
+    Task      its settings, how its data is read, what is learned from it, which model class its bundles open as
+    Prepared  its data, ready to train on
+    Kit       all that using a model needs besides its weights: tokenizers, labels, a scale
+    Model     a trained model with the task's verbs: translate, classify, …
+
+One loop trains all of them, one function writes all bundles and one opens them; a task is what differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+import torch
+from torch import nn
+
+from mirada import models
+from mirada.config import Section, Values
+from mirada.contracts import Loss, Plan, Sizes, Validation
+from mirada.data.doctor import Notify
+from mirada.errors import UsageError
+from mirada.evaluation.score import Evaluation
+from mirada.inspection.gradients import Fading, fading_of
+
+
+class Kit(Protocol):
+    """All that using a model needs besides its weights."""
+
+    @property
+    def sizes(self) -> Sizes:
+        """What the network is built for."""
+        ...
+
+    def files(self) -> dict[str, bytes]:
+        """Itself as files of a bundle; `Task.open` reads them."""
+        ...
+
+
+@dataclass(frozen=True)
+class Told:
+    """What is said about the data before a training begins."""
+
+    summary: str
+    notes: list[str] = field(default_factory=list)
+    excluded: dict[str, int] = field(default_factory=dict)
+    """Why something is left out, and how often."""
+    doubts: dict[str, int] = field(default_factory=dict)
+    """What is kept but worth a look, and how often."""
+
+
+class Prepared(Protocol):
+    """Data that is ready to train on."""
+
+    @property
+    def kit(self) -> Any: ...
+
+    @property
+    def dev(self) -> Any:
+        """What the model is scored on: `Model.score` takes it."""
+        ...
+
+    def batches(self, tokens: int, seed: int) -> Plan[Any]:
+        """The training part in batches of so many tokens."""
+        ...
+
+    def report(self) -> dict[str, Any]:
+        """Figures for the bundle's card."""
+        ...
+
+    def told(self) -> Told:
+        """The same for a person."""
+        ...
+
+    def dev_file(self) -> str:
+        """The dev part as text, which `Task.read_dev` reads."""
+        ...
+
+
+class Model:
+    """A trained model, opened from its bundle."""
+
+    def __init__(
+        self, path: Path, card: dict[str, Any], config: Values, network: nn.Module, kit: Any, device: torch.device
+    ):
+        self.path, self.card, self.config = path, card, config
+        self.network, self.kit, self.device = network.eval().to(device), kit, device
+
+    def ids(self, text: str) -> list[int]:
+        """A text as the network gets it."""
+        tokenizer = getattr(self.kit, "tokenizer", None)
+        if tokenizer is None:
+            raise UsageError(f"{self.path}: a model for {self.card['task']} does not read text")
+        found: list[int] = tokenizer.encode([text])[0]
+        return found
+
+    def gradients(self, text: str) -> Fading:
+        """Of a recurrent model: how the gradient of its last state fades on the way back through a text."""
+        return fading_of(f"{self.path.name} ({self.card['model']})", self.network, self.ids(text))
+
+    @property
+    def parameters(self) -> int:
+        return sum(parameter.numel() for parameter in self.network.parameters())
+
+    @property
+    def try_it(self) -> str:
+        """A command to try it with."""
+        raise NotImplementedError
+
+    def validate(self, dev: Any, size: int) -> Validation:
+        """A quick look at the first `size` examples of the dev part, while training."""
+        raise NotImplementedError
+
+    def score(self, dev: Any) -> Evaluation:
+        """All scores on examples like `Prepared.dev`."""
+        raise NotImplementedError
+
+
+class Task:
+    """A shape that a sequence problem can have."""
+
+    name: ClassVar[str]
+    verb: ClassVar[str]
+    """What its models are used with: `mirada translate`."""
+    model: ClassVar[type[Model]]
+    default_model: ClassVar[str]
+    sections: ClassVar[dict[str, type[Section]]]
+    """Its part of the configuration: `data`, and what else it needs besides `model` and `train`."""
+    used: ClassVar[tuple[str, ...]] = ()
+    """Those of them that a trained model still needs."""
+    defaults: ClassVar[Values] = {}
+    """Where its settings should differ from those written in the sections."""
+    inherited: ClassVar[tuple[str, ...]] = ()
+    """Of the data section: what a run takes from its base, and must agree with."""
+
+    def complete(self, built: dict[str, Any]) -> dict[str, Any]:
+        """Fill in what a section leaves open and another one decides."""
+        return built
+
+    def check(self, built: Mapping[str, Any]) -> None:
+        """Refuse sections that do not fit each other."""
+
+    def about(self, values: Values) -> dict[str, Any]:
+        """What its bundles' cards say besides."""
+        return {}
+
+    def describe(self, card: Mapping[str, Any]) -> list[tuple[str, str]]:
+        """Of a card: what is worth reading, as name and text."""
+        return []
+
+    def prepare(self, built: Mapping[str, Any], folder: Path, notify: Notify, kit: Any = None) -> Prepared:
+        """Read, check, split and tokenise the data into `folder`, with the kit of a base if there is one.
+
+        What an earlier call finished is only opened.
+        """
+        raise NotImplementedError
+
+    def open(self, files: Mapping[str, bytes], where: Path) -> Kit:
+        """The kit of a bundle."""
+        raise NotImplementedError
+
+    def read_dev(self, text: str) -> Any:
+        """The dev part that `Prepared.dev_file` wrote."""
+        raise NotImplementedError
+
+    def network(self, settings: Section, kit: Kit) -> nn.Module:
+        """The network that a model section describes, with random weights."""
+        name: str = settings.name  # type: ignore[attr-defined]
+        network: nn.Module = models.find(name, self.name).model(settings, kit.sizes)
+        return network
+
+    def fit(self, network: nn.Module, prepared: Any, built: Mapping[str, Any]) -> list[str]:
+        """Let a new network see the training data before it is trained, if it has to; what there is to say of it."""
+        return []
+
+    def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
+        """What is made small."""
+        raise NotImplementedError

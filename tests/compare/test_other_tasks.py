@@ -1,0 +1,56 @@
+"""Taggers and language models compared: nothing is theirs but how they are used."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mirada.compare import compare
+from tests import toy
+from tests.compare.page_parts import Page, check_alone, check_order
+
+TAGS = {"el": "DET", **dict.fromkeys(toy.NOUNS, "NOUN"), **dict.fromkeys(toy.ADJECTIVES, "ADJ")}
+
+
+def _tagged() -> str:
+    sentences = [source.split() for source, _ in toy.pairs(60)]
+    return "\n".join("".join(f"{word}\t{TAGS.get(word, 'VERB')}\n" for word in words) for words in sentences)
+
+
+@pytest.mark.parametrize(
+    ("task", "models", "text", "sections", "pictures"),
+    [
+        ("tagging", ["memoryless", "jordan"], _tagged(), ["models", "time", "paths", "samples", "method"], 2),
+        (
+            "language",
+            ["elman", "gru"],
+            "".join(f"{source}\n" for source, _ in toy.pairs(150)),
+            ["models", "time", "paths", "samples", "method"],
+            2,
+        ),
+    ],
+)
+def test_a_page_for_every_task(
+    task: str, models: list[str], text: str, sections: list[str], pictures: int, quick: None, tmp_path: Path
+) -> None:
+    (tmp_path / "data.txt").write_text(text, encoding="utf-8")
+    settings = {"model": {"width": 8, "dropout": 0.0}, "train": {"batch_tokens": 400, "validate_every": 100}}
+    found = compare(
+        tmp_path / "data.txt", out=tmp_path / "out", task=task, models=models, steps=2, settings=settings, threads=1
+    )
+    assert json.loads(found.json.read_text(encoding="utf-8")) == found.as_dict()
+    html = found.html.read_text(encoding="utf-8")
+    page = Page(html)
+    assert [*page.text] == ["", *sections]
+    assert found.verdict in page.text[""]
+    assert found.samples
+    for entrant in found.entrants:
+        assert entrant.in_use > 0
+        assert [*entrant.speed_by_length] == [8, 16, 32, 64, 128]
+        headline = entrant.headline
+        assert f"{headline.value:,.{headline.digits}f}" in page.text["models"]
+        assert all(entrant.name in page.text[section] for section in sections)
+    check_alone(html)
+    check_order(html, pictures)

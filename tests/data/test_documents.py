@@ -1,0 +1,116 @@
+"""Documents with gaps: what is hidden, how often, and that an epoch is the same whenever it is asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mirada.contracts import EOS
+from mirada.data.documents import DOES_NOT, FOLLOWS, DocumentsConfig, GapBatches, documents, prepare
+from mirada.data.tokenizer import Tokenizer, TokenizerConfig
+from mirada.errors import DataError
+
+WORDS = [f"w{number}" for number in range(200)]
+TOKENIZER = Tokenizer.learn([" ".join(WORDS)], 300, "words", mask=True)
+
+
+def batches(lengths: list[int], **settings: Any) -> GapBatches:
+    """Documents whose words count up from where the last one ended, so that what follows can be told."""
+    offsets = np.cumsum([0, *lengths])
+    ids = 10 + np.arange(offsets[-1]) % 180
+    config = DocumentsConfig(files=("x",), **{"length": 32, **settings})
+    return GapBatches(ids, offsets, TOKENIZER, config, budget=320, seed=3)
+
+
+def test_a_blank_line_stands_between_documents(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.txt"
+    path.write_text("\n\nEl perro duerme.\nEl gato no.\n\n  \nOtro texto.\r\n", encoding="utf-8")
+    assert list(documents((str(path),), lenient=False)) == ["El perro duerme. El gato no.", "Otro texto."]
+
+
+def test_fifteen_in_a_hundred_words_are_hidden_as_published() -> None:
+    plan = batches([900] * 60)
+    hidden = masked = kept = words = 0
+    for rows in plan.epoch(0):
+        batch = plan.load(rows)
+        assert batch.truth is not None
+        truth, inputs = batch.truth[:, 1:], batch.inputs
+        gaps = truth.ne(0)
+        words += int((batch.mask & (inputs != EOS)).sum())
+        hidden += int(gaps.sum())
+        masked += int(inputs[gaps].eq(TOKENIZER.mask or 0).sum())
+        kept += int((inputs[gaps] == truth[gaps]).sum())
+        assert not (gaps & ~batch.mask).any()
+    assert hidden / words == pytest.approx(0.15, abs=0.01)
+    assert masked / hidden == pytest.approx(0.8, abs=0.02)
+    assert kept / hidden == pytest.approx(0.1, abs=0.02)
+
+
+def test_spans_follow_each_other_half_of_the_time_and_are_marked() -> None:
+    plan = batches([300] * 40, hidden=1e-9)
+    answers = []
+    for rows in plan.epoch(1):
+        batch = plan.load(rows)
+        assert batch.truth is not None
+        assert batch.segments is not None
+        for ids, segment, length, truth in zip(
+            batch.inputs.tolist(),
+            batch.segments.tolist(),
+            batch.lengths.tolist(),
+            batch.truth[:, 0].tolist(),
+            strict=True,
+        ):
+            cut = ids.index(EOS)
+            a, b = ids[:cut], ids[cut + 1 : length - 1]
+            assert ids[length - 1] == EOS
+            assert segment[: cut + 1] == [0] * (cut + 1)
+            assert segment[cut + 1 : length] == [1] * (length - cut - 1)
+            if truth == FOLLOWS:
+                assert b[0] == 10 + (a[-1] - 9) % 180
+            answers.append(truth)
+    assert set(answers) == {FOLLOWS, DOES_NOT}
+    assert answers.count(FOLLOWS) / len(answers) == pytest.approx(0.5, abs=0.06)
+    alone = batches([300] * 40, next_sentence=False)
+    unasked = alone.load(alone.epoch(0)[0]).truth
+    assert unasked is not None
+    assert set(unasked[:, 0].tolist()) == {0}
+
+
+def test_an_epoch_is_the_same_again_and_another_one_differs() -> None:
+    first, again = batches([200, 90, 5, 40]), batches([200, 90, 5, 40])
+    for one, two in zip(first.epoch(2), again.epoch(2), strict=True):
+        np.testing.assert_array_equal(one, two)
+        assert first.load(one).inputs.equal(again.load(two).inputs)
+    assert sum(map(len, first.epoch(2))) > 0
+    assert not np.array_equal(np.concatenate(first.epoch(2)), np.concatenate(first.epoch(3)))
+    assert 0 <= first.padding() < 0.5
+
+
+def test_every_word_is_read_in_every_epoch() -> None:
+    plan = batches([400, 33, 64], next_sentence=False, length=34)
+    seen = np.zeros(497, dtype=int)
+    for begin, _, _, end, _, _ in np.concatenate(plan.epoch(0)):
+        seen[begin:end] += 1
+    assert seen.max() == 1
+    assert seen.sum() >= 497 - 3 * 4 * 2  # but for ends too short to hide anything in
+
+
+def test_data_that_nothing_can_be_learned_from_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "one.txt"
+    path.write_text("una sola línea", encoding="utf-8")
+    with pytest.raises(DataError, match="has 1 document; masked modelling needs at least two"):
+        prepare(DocumentsConfig(files=(str(path),)), TokenizerConfig(), tmp_path / "data", lambda *told: None)
+
+
+def test_no_document_is_on_both_sides(tmp_path: Path) -> None:
+    path = tmp_path / "many.txt"
+    path.write_text("\n\n".join(f"documento número {n} de la lista" for n in range(60)), encoding="utf-8")
+    data = DocumentsConfig(files=(str(path),), hold_out=0.2)
+    prepared = prepare(data, TokenizerConfig(unit="words"), tmp_path / "data", lambda *told: None)
+    assert (prepared.report.documents, prepared.report.dev) == (48, 12)
+    again = prepare(data, TokenizerConfig(unit="words"), tmp_path / "data", lambda *told: None)
+    assert again.dev == prepared.dev
+    assert again.tokenizer.mask == prepared.tokenizer.mask == 4

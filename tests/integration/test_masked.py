@@ -1,0 +1,119 @@
+"""Masked modelling as a person meets it: pre-train, fill a gap, sentence vectors, and teach it to classify."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mirada
+from mirada.errors import ConfigError
+from mirada.tasks.masked import MaskedModel
+from tests import reviews
+from tests.command import refused, run
+
+SMALL: dict[str, Any] = {
+    "model": {"width": 32, "heads": 2, "layers": 1, "dropout": 0.0, "norm": "pre"},
+    "tokenizer": {"unit": "words"},
+    "data": {"length": 32},
+    "train": {"batch_tokens": 2000, "lr": 1e-2, "warmup": 10, "threads": 1},
+}
+COLOURS = {"cielo": "azul", "sol": "amarillo", "prado": "verde", "carbón": "negro"}
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Documents in which every thing has its colour."""
+    chance = random.Random(0)
+    things = sorted(COLOURS)
+    texts = []
+    for _ in range(300):
+        chosen = [chance.choice(things) for _ in range(6)]
+        texts.append("\n".join(f"el {thing} es {COLOURS[thing]}." for thing in chosen))
+    path = tmp_path_factory.mktemp("corpus") / "corpus.txt"
+    path.write_text("\n\n".join(texts), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def mine(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> MaskedModel:
+    out = tmp_path_factory.mktemp("masked") / "mine"
+    model: MaskedModel = mirada.train(corpus, task="masked", out=out, steps=300, settings=SMALL)
+    return model
+
+
+def test_a_gap_is_filled(mine: MaskedModel) -> None:
+    for thing, colour in COLOURS.items():
+        (words,) = mine.fill(f"el {thing} es [MASK].")
+        assert words[0][0] == colour
+        assert words[0][1] > 0.5
+    first, second = mine.fill("el [MASK] es verde. el sol es [MASK].")
+    assert (first[0][0], second[0][0]) == ("prado", "amarillo")
+
+
+def test_vectors_do_not_depend_on_the_batch(mine: MaskedModel) -> None:
+    texts = ["el cielo es azul.", "el sol", "", "el prado es verde. el carbón es negro."]
+    sentences, tokens = mine.embed(texts)
+    assert sentences.shape == (4, 32)
+    for text, vector, states in zip(texts, sentences, tokens, strict=True):
+        alone, own = mine.embed([text])
+        np.testing.assert_allclose(alone[0], vector, atol=1e-5)
+        np.testing.assert_allclose(own[0], states, atol=1e-5)
+        np.testing.assert_allclose(states.mean(0), vector, atol=1e-6)
+
+
+def test_the_verbs(mine: MaskedModel, corpus: Path, tmp_path: Path) -> None:
+    done = run("fill", mine.path, "el sol es [MASK].")
+    assert done.stdout.startswith("amarillo")
+    (tmp_path / "lines.txt").write_text("el sol es amarillo.\nel cielo\n", encoding="utf-8")
+    assert run("embed", mine.path, "--file", tmp_path / "lines.txt", "--out", tmp_path / "v.npz").returncode == 0
+    arrays = np.load(tmp_path / "v.npz", allow_pickle=False)
+    assert arrays["sentences"].shape == (2, 32)
+    assert arrays["tokens"].shape[0] == arrays["offsets"][-1]
+    scores = json.loads(run("evaluate", mine.path, corpus, "--json").stdout)
+    assert scores["unit"] == "hidden words"
+    assert "masked" in run("info", mine.path).stdout
+
+
+def test_bad_input_gets_one_line(mine: MaskedModel, corpus: Path, tmp_path: Path) -> None:
+    assert "there is no gap in 'el sol'" in refused("fill", mine.path, "el sol")
+    assert "the model takes" in refused("fill", mine.path, "sol " * 500 + "[MASK]")
+    assert "cannot be taught that" in refused(
+        "train", corpus, "--task", "forecasting", "--base", mine.path, "--out", tmp_path / "x", code=2
+    )
+    with pytest.raises(ConfigError, match=r"data\.length=300 must be below"):
+        mirada.train(corpus, task="masked", out=tmp_path / "x", steps=1, settings={"data": {"length": 300}})
+
+
+def test_a_base_is_taught_to_classify(mine: MaskedModel, tmp_path: Path) -> None:
+    table = reviews.write(tmp_path / "reviews.csv", reviews.rows(60))
+    said: list[str] = []
+    model = mirada.train(
+        table,
+        task="classification",
+        base=mine.path,
+        out=tmp_path / "sentiment",
+        steps=2,
+        settings={"train": {"threads": 1}},
+        listen=lambda event: said.append(str(event.figures.get("text", ""))),
+    )
+    assert any("weights are the base's" in text for text in said)
+    assert model.classify("sí").label in ("good", "bad")
+    assert model.card["base"]["path"] == str(mine.path)
+    assert model.config["model"]["name"] == "bert"
+    again = mirada.load(tmp_path / "sentiment")
+    assert again.classify("sí").probabilities == model.classify("sí").probabilities
+
+
+def test_a_resumed_run_equals_an_uninterrupted_one(corpus: Path, tmp_path: Path) -> None:
+    train = {**SMALL["train"], "schedule": "constant", "warmup": 0, "checkpoint_every": 4}
+    settings = {**SMALL, "train": train, "model": {**SMALL["model"], "dropout": 0.1}}
+    whole = mirada.train(corpus, task="masked", out=tmp_path / "whole", steps=12, settings=settings)
+    mirada.train(corpus, task="masked", out=tmp_path / "part", steps=7, settings=settings)
+    mirada.train(resume=tmp_path / "part", steps=12)
+    last = "run/checkpoints/step-00000012.safetensors"
+    assert (tmp_path / "part" / last).read_bytes() == (whole.path / last).read_bytes()

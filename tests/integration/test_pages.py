@@ -1,0 +1,44 @@
+"""The commands of the page on tasks run, in the order they stand there."""
+
+from __future__ import annotations
+
+import math
+import re
+import shlex
+from pathlib import Path
+
+from tests import reviews
+from tests.command import run
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+QUICK = {
+    "train": ["--set", "model.width=16", "--set", "train.steps=3", "--set", "train.threads=1"],
+    "compare": ["--set", "model.width=16", "--set", "train.threads=1", "--set", "train.batch_tokens=1000"],
+}
+
+
+def test_the_commands_of_the_page_run(tmp_path: Path) -> None:
+    reviews.write(tmp_path / "reviews.csv", reviews.rows(120))
+    tagged = [f"{word}\t{tag}\n" for word, tag in zip(["El", "perro", "ve", "al", "gato", "."], "DNVPNX", strict=True)]
+    names = ["Ana", "Luis", "Eva", "Juan"]
+    sentences = [[f"{name}{n}\tN\n", *tagged] for n in range(10) for name in names]
+    (tmp_path / "tagged.conll").write_text("\n".join("".join(lines) for lines in sentences), encoding="utf-8")
+    rows = [f"2024-{m:02d}-{d:02d},{100 + math.sin(m + d / 9):.3f}\n" for m in range(1, 13) for d in range(1, 29)]
+    (tmp_path / "prices.csv").write_text("date,close\n" + "".join(rows), encoding="utf-8")
+    book = "En un lugar de la costa, de cuyo nombre todos se acuerdan, vivía un pescador.\n"
+    (tmp_path / "book.txt").write_text(book * 40, encoding="utf-8")
+    page = (DOCS / "tasks.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```console\n(.*?)```", page, re.DOTALL)
+    commands = [line[2:] for block in blocks for line in block.splitlines() if line.startswith("$ ")]
+    assert len(commands) >= 10
+    for command in commands:
+        program, verb, *rest = shlex.split(command)
+        assert program == "mirada"
+        quick = [] if "bag" in rest else QUICK.get(verb, [])
+        rest = [re.sub("^--(minutes|epochs)$", "--steps", part) for part in rest]
+        done = run(verb, *rest, *quick, cwd=tmp_path)
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
+    assert (tmp_path / "forecast.png").stat().st_size > 1000
+    assert (tmp_path / "gradients.png").stat().st_size > 1000
+    assert (tmp_path / "report" / "report.html").stat().st_size > 1000
