@@ -36,7 +36,7 @@ def train(
     task: Task = None,
     dev: Annotated[
         list[Path] | None,
-        typer.Option(help="Dev pairs; twice: source file, target file.", show_default="a part is held out"),
+        typer.Option(help="The dev part; pairs twice: source, target file.", show_default="a part is held out"),
     ] = None,
     source: SourceFile = None,
     target: TargetFiles = None,

@@ -55,10 +55,12 @@ class TextConfig(Section):
     """The dev part, likewise. The end of the text is held out when not given."""
     hold_out: float = Field(0.05, gt=0, lt=1)
     """The last share of the text, to hold out when there is no dev file; never more than 200,000 characters."""
-    length: int = Field(64, ge=2, le=65_536)
-    """Steps in a piece: how far gradients flow back. A batch has train.batch_tokens / length pieces side by side."""
-    carry: bool = True
-    """Carry the state from piece to piece, in the order of the text; false: pieces in random order, each for itself."""
+    length: int | None = Field(None, ge=2, le=65_536)
+    """Steps in a piece: how far gradients flow back. A batch has train.batch_tokens / length pieces side by side.
+    Unless given, 64; for a model that sees a context, all of that."""
+    carry: bool | None = None
+    """Carry the state from piece to piece, in the order of the text; false: pieces in random order, each for itself.
+    Unless given, whenever the model has a state to carry."""
     invalid_bytes: Literal["refuse", "drop"] = "refuse"
     """What to do about lines with bytes that are not UTF-8: refuse the file, or leave them out."""
 

@@ -40,6 +40,8 @@ from mirada.tasks.objectives import NextToken
 from mirada.tasks.reading import embeddings_of
 from mirada.tasks.task import Model, Task, Told
 
+PIECE = 64
+"""Steps that gradients flow back, unless told."""
 STEPS = 4096
 """Steps that are read at a time where a text is measured."""
 CHUNK = 256
@@ -111,7 +113,7 @@ class Text:
         return self.data.dev
 
     def batches(self, tokens: int, seed: int) -> StreamBatches:
-        length, kind = self.config.length, StreamBatches if self.config.carry else Windows
+        length, kind = self.config.length or PIECE, StreamBatches if self.config.carry else Windows
         return kind(self.data.stream, max(1, tokens // length), length, seed, not self.config.carry)
 
     def report(self) -> dict[str, Any]:
@@ -345,6 +347,13 @@ class LanguageTask(Task):
         "train": {"label_smoothing": 0.0, "lr": 1.6e-2, "batch_tokens": 2048, "validate_sentences": 200},
     }
     used = ("data", "decode")
+
+    def complete(self, built: dict[str, Any]) -> dict[str, Any]:
+        data, model = built["data"], built["model"]
+        remembers = model.name != "gpt"
+        length = data.length or (PIECE if remembers else model.max_length)
+        carry = remembers if data.carry is None else data.carry
+        return {**built, "data": data.model_copy(update={"length": length, "carry": carry})}
 
     def check(self, built: Mapping[str, Any]) -> None:
         data, model = built["data"], built["model"]

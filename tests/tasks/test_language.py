@@ -22,6 +22,7 @@ from mirada.models.encoder import EncoderConfig, TransformerReader
 from mirada.models.reader import ReaderConfig, RecurrentReader
 from mirada.tasks.language import LanguageModel, LanguageTask, Units, Windows, surprise, windows
 from mirada.tasks.objectives import NextToken
+from mirada.training.run import check_config
 
 V = 12
 KINDS = ["lstm", "gru", "elman"]
@@ -335,3 +336,11 @@ def test_the_task_is_what_it_says() -> None:
     task = LanguageTask()
     assert isinstance(task.objective(0.1), NextToken)
     assert task.read_dev('"a\\n"\n"b"\n') == ["a\n", "b"]
+
+
+@pytest.mark.parametrize(("model", "length", "carry"), [("gpt", 128, False), ("lstm", 64, True)])
+def test_pieces_suit_the_model(model: str, length: int, carry: bool) -> None:
+    """A model that sees a context trains on all of its positions; one that remembers goes on where it stopped."""
+    chosen = {"name": model, "max_length": 128}
+    values = check_config({"task": "language", "model": chosen, "data": {"files": ["book.txt"]}})
+    assert (values["data"]["length"], values["data"]["carry"]) == (length, carry)
