@@ -58,6 +58,12 @@ def info(path: str | Path) -> dict[str, Any]:
     return {**bundles.read_card(Path(path)), "config": configuration.read(Path(path) / "config.yaml")}
 
 
+def imported(about: dict[str, Any]) -> tuple[str, str] | None:
+    """Where a model comes from that was not trained here."""
+    found = about.get("imported")
+    return ("imported", "; ".join([f"{found['type']} from {found['from']}", *found["notes"]])) if found else None
+
+
 def info_text(path: str | Path) -> str:
     """The same for a person."""
     about = info(path)
@@ -67,7 +73,8 @@ def info_text(path: str | Path) -> str:
         ("model", f"{about['model']}, {about['parameters']:,} parameters"),
         ("sizes", ", ".join(f"{key} {value}" for key, value in model.items() if key != "name")),
         *tasks.find(about["task"]).describe(about),
-        (
+        imported(about)
+        or (
             "training",
             f"{run['steps']:,} steps, {run['epochs']:g} epochs, {run['seconds'] / 60:.1f} minutes on {run['device']} "
             f"with {run['threads']} threads" + ("" if run["finished"] else " (not finished)"),

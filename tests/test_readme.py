@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from tests import toy
+from tests.command import run
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 
@@ -30,9 +31,8 @@ def test_commands_and_python(tmp_path: Path) -> None:
         rest = [re.sub(r"^--minutes$", "--steps", part) for part in rest]
         if verb == "train" and "--resume" not in rest:
             rest += quick
-        run = [sys.executable, "-m", "mirada.cli", verb, *rest]
-        done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=False, env=environment)
-        assert done.returncode == 0, f"{command}\n{done.stderr}"
+        said = run(verb, *rest, cwd=tmp_path)
+        assert said.returncode == 0, f"{command}\n{said.stderr}"
     for script in re.findall(r"```python\n(.*?)```", README, re.DOTALL):
         done = subprocess.run(
             [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False, env=environment

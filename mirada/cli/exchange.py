@@ -23,12 +23,13 @@ def import_(
     out: Annotated[Path | None, typer.Option(help="Where the bundle goes.", show_default=False)] = None,
 ) -> None:
     """Make a bundle of a published checkpoint in Hugging Face's layout; nothing in it is run."""
+    from mirada.bundle import read_card
     from mirada.exchange import import_checkpoint
     from mirada.tasks import find
 
     if out is None:
         raise UsageError("where should the bundle go? Name a directory: --out bundle")
-    imported = import_checkpoint(checkpoint, out)
-    for note in imported.notes:
+    card = read_card(import_checkpoint(checkpoint, out))
+    for note in card["imported"]["notes"]:
         say(f"note: {note}")
-    say(f"the bundle is in {out}; use it with: mirada {find(imported.task).verb} {out} …")
+    say(f"the bundle is in {out}; use it with: mirada {find(card['task']).verb} {out} …")

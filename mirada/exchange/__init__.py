@@ -36,8 +36,7 @@ def read_checkpoint(path: str | Path) -> Imported:
     return ARCHITECTURES[kind](source)
 
 
-def import_checkpoint(path: str | Path, out: str | Path) -> Imported:
-    """Read a checkpoint and write it as a bundle at `out`, which must not exist yet."""
-    imported = read_checkpoint(path)
-    write_bundle(imported, Path(path), Path(out))
-    return imported
+def import_checkpoint(path: str | Path, out: str | Path) -> Path:
+    """Read a checkpoint and write it as a bundle at `out`, which must not exist yet; notes are in its card."""
+    write_bundle(read_checkpoint(path), Path(path), Path(out))
+    return Path(out)

@@ -324,8 +324,10 @@ class TaggingTask(Task):
 
     def check(self, built: Mapping[str, Any]) -> None:
         longest, room = built["data"].max_tokens, built["model"].max_length
-        if longest > room:
-            raise ConfigError(f"data.max_tokens={longest}: the model takes {room}: --set model.max_length={longest}")
+        if longest + 2 > room:  # a first and a last token
+            raise ConfigError(
+                f"data.max_tokens={longest}: the model takes {room - 2}: --set model.max_length={longest + 2}"
+            )
 
     def describe(self, card: Mapping[str, Any]) -> list[tuple[str, str]]:
         data = card["data"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -182,3 +183,12 @@ def save_vit(folder: Path) -> Any:
         json.dumps({"image_mean": [0.5, 0.4, 0.3], "image_std": [0.2, 0.3, 0.4]})
     )
     return model
+
+
+SAVE: dict[str, Callable[[Path], Any]] = {
+    "gpt2": save_gpt2,
+    "bert": save_bert,
+    "marian": save_marian,
+    "vit": save_vit,
+}
+"""By the `model_type` of config.json."""

@@ -16,14 +16,7 @@ from torch import Tensor
 from mirada.errors import DataError, UsageError
 from mirada.exchange import import_checkpoint, read_checkpoint
 from tests.command import refused, run
-from tests.exchange.checkpoints import save_bert, save_gpt2, save_marian, save_vit
-
-SAVE: dict[str, Callable[[Path], Any]] = {
-    "gpt2": save_gpt2,
-    "bert": save_bert,
-    "marian": save_marian,
-    "vit": save_vit,
-}
+from tests.exchange.checkpoints import SAVE
 
 
 @pytest.fixture(scope="module")

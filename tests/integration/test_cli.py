@@ -12,7 +12,7 @@ import pytest
 
 from mirada.tasks.translation import TranslationModel
 from tests import toy
-from tests.command import refused, run
+from tests.command import refused, run, spawn
 
 
 def test_train_translate_evaluate_info(tmp_path: Path) -> None:
@@ -21,7 +21,7 @@ def test_train_translate_evaluate_info(tmp_path: Path) -> None:
     source.write_bytes(gzip.compress("".join(f"{s}\r\n" for s, _ in rows).encode()))
     target.write_text("\ufeff" + "".join(f"{t}\n" for _, t in rows), encoding="utf-8")
     options = [part for setting in toy.SETTINGS for part in ("--set", setting)]
-    done = run(
+    done = spawn(
         "train", "--source", source, "--target", target, "--out", tmp_path / "b", "--steps", 20, "--from", "es", "--to",
         "en", *options,
     )  # fmt: skip
@@ -31,11 +31,11 @@ def test_train_translate_evaluate_info(tmp_path: Path) -> None:
     assert {p.name for p in (tmp_path / "b").iterdir()} >= {
         "model.safetensors", "tokenizer.json", "config.yaml", "card.json", "log.jsonl", "curves.png", "excluded.tsv",
     }  # fmt: skip
-    about = json.loads(run("info", tmp_path / "b", "--json").stdout)
+    about = json.loads(spawn("info", tmp_path / "b", "--json").stdout)
     assert about["languages"] == {"source": "es", "target": "en"}
     assert about["data"]["training"] + about["data"]["dev"] == 400
     assert about["config"]["train"]["steps"] == 20
-    assert "es → en" in run("info", tmp_path / "b").stdout
+    assert "es → en" in spawn("info", tmp_path / "b").stdout
 
 
 def test_translate_keeps_lines_in_place(trained: TranslationModel, tmp_path: Path) -> None:

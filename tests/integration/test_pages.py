@@ -28,6 +28,10 @@ def test_the_commands_of_the_page_run(tmp_path: Path) -> None:
     (tmp_path / "prices.csv").write_text("date,close\n" + "".join(rows), encoding="utf-8")
     book = "En un lugar de la costa, de cuyo nombre todos se acuerdan, vivía un pescador.\n"
     (tmp_path / "book.txt").write_text(book * 40, encoding="utf-8")
+    texts = [
+        f"El bebé está {how} en {where}." for how in ("llorando", "dormido") for where in ("casa", "cama", "Chile")
+    ]
+    (tmp_path / "corpus.txt").write_text("\n\n".join(texts * 5), encoding="utf-8")
     page = (DOCS / "tasks.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```console\n(.*?)```", page, re.DOTALL)
     commands = [line[2:] for block in blocks for line in block.splitlines() if line.startswith("$ ")]
@@ -36,6 +40,7 @@ def test_the_commands_of_the_page_run(tmp_path: Path) -> None:
         program, verb, *rest = shlex.split(command)
         assert program == "mirada"
         quick = [] if "bag" in rest else QUICK.get(verb, [])
+        quick = ["--set", "train.threads=1"] if "--base" in rest else quick
         rest = [re.sub("^--(minutes|epochs)$", "--steps", part) for part in rest]
         done = run(verb, *rest, *quick, cwd=tmp_path)
         assert done.returncode == 0, f"{command}\n{done.stderr}"
