@@ -255,7 +255,7 @@ class PicturesTask(Task):
     model = PictureModel
     default_model = "vit"
     sections = {"data": PicturesConfig}
-    defaults = {"train": {"label_smoothing": 0.1, "validate_sentences": 5000, "batch_tokens": 4000}}
+    defaults = {"train": {"label_smoothing": 0.1, "validate_sentences": 5000, "batch_tokens": 512}}
 
     def check(self, built: Mapping[str, Any]) -> None:
         size, model = built["data"].size, built["model"]

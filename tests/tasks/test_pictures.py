@@ -135,10 +135,10 @@ def test_a_test_set_that_does_not_fit_is_refused(grey: PictureModel, tmp_path: P
 @pytest.mark.parametrize(
     ("size", "model", "said"),
     [
-        (30, {}, "data.size=30 cannot be cut into patches of 4×4: set data.size=28, or model.patch"),
+        (30, {}, "data.size=30 cannot be cut into patches of 7×7: set data.size=28, or model.patch"),
         (28, {"patch": 5}, "data.size=28 cannot be cut into patches of 5×5: set data.size=25, or model.patch"),
         (28, {}, None),
-        (28, {"patch": 7}, None),
+        (28, {"patch": 4}, None),
     ],
 )
 def test_the_patch_has_to_divide_the_size(size: int, model: dict[str, Any], said: str | None) -> None:
