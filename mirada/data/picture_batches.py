@@ -4,60 +4,17 @@ from __future__ import annotations
 
 import base64
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor
 
 from mirada.contracts import Reading, Rows
-from mirada.data.pixels import Pixels, Scale, fit
+from mirada.data.picture_format import Format
+from mirada.data.pixels import Pixels
 
 FEWEST_IN_BATCH = 8
-
-
-@dataclass(frozen=True)
-class Format:
-    """What a network is told of pixels: x = (byte / 255 − mean) / std, each channel by itself."""
-
-    shape: tuple[int, int, int, int]  # C, F, H, W
-    mean: tuple[float, ...]
-    std: tuple[float, ...]
-    scale: Scale | None = None
-    """What was black and white, where the data had numbers that are not bytes."""
-
-    def tensor(self, pixels: Pixels) -> Tensor:
-        """From bytes [B, F, H, W, C] to numbers [B, C, F, H, W]."""
-        x = torch.from_numpy(pixels.astype(np.float32)).permute(0, 4, 1, 2, 3)
-        mean, std = (torch.tensor(values).view(1, -1, 1, 1, 1) for values in (self.mean, self.std))
-        return ((x / 255 - mean) / std).contiguous()
-
-    def fit(self, pixels: Pixels) -> Pixels:
-        """A picture in the network's colours and size."""
-        channels, _, height, width = self.shape
-        return fit(pixels, channels, height, width)
-
-    @property
-    def text(self) -> str:
-        """For a person: 28×28, grey."""
-        channels, frames, height, width = self.shape
-        return f"{f'{frames} frames of ' if frames > 1 else ''}{width}×{height}, {'grey' if channels == 1 else 'rgb'}"
-
-    def to_json(self, labels: list[str]) -> str:
-        return json.dumps({"labels": labels, **asdict(self)})
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> tuple[list[str], Format]:
-        """Labels and format; ValueError, TypeError or KeyError when they are none."""
-        found = json.loads(text)
-        labels = [str(label) for label in found["labels"]]
-        channels, frames, height, width = (int(size) for size in found["shape"])
-        mean, std = (tuple(float(value) for value in found[name]) for name in ("mean", "std"))
-        if len(mean) != channels or len(std) != channels or min(channels, frames, height, width) < 1:
-            raise ValueError("its shape does not fit its means")
-        scale = None if found["scale"] is None else (float(found["scale"][0]), float(found["scale"][1]))
-        return labels, cls((channels, frames, height, width), mean, std, scale)
 
 
 @dataclass(frozen=True)

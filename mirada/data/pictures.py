@@ -27,7 +27,8 @@ from pydantic import Field, model_validator
 from mirada.config import Section
 from mirada.contracts import Rows
 from mirada.data.doctor import Notify
-from mirada.data.picture_batches import Format, Pictures
+from mirada.data.picture_batches import Pictures
+from mirada.data.picture_format import Format, moments, size_for
 from mirada.data.pixels import FAULTS, Archive, BadPicture, Folder, Pixels, fit, is_grey, open_pictures
 from mirada.data.text import shown_text
 from mirada.errors import DataError
@@ -36,8 +37,6 @@ from mirada.files import write_text
 FEWEST = 10
 """Pictures below which there is nothing to learn from."""
 MOST_LABELS = 1000
-MOST_ACROSS = 16
-"""Patches along a side, above which pictures are made smaller unless their size is given: attention is N²."""
 SMALL_DATA = 20_000
 """Training pictures below which they are shifted about, unless `augment` says otherwise."""
 DEV_BYTES = 16 * 2**20
@@ -133,7 +132,7 @@ def prepare(
         report = survey.report(labels, shape)
         report.fingerprint = survey.write(folder, labels, shape)
     pixels = np.load(folder / "training.npy", mmap_mode="r")
-    mean, std = (learned[1].mean, learned[1].std) if learned else _moments(pixels)
+    mean, std = (learned[1].mean, learned[1].std) if learned else moments(pixels)
     format_ = Format(shape, mean, std, learned[1].scale if learned else survey.training.source.scale)
     report.format = format_.text
     write_text(folder / "pictures.json", format_.to_json(labels))
@@ -148,19 +147,6 @@ def _open(folder: Path) -> PreparedPictures:
     about = json.loads((folder / "dev.json").read_text(encoding="utf-8"))
     truth = np.load(folder / "training.labels.npy")
     return PreparedPictures(training, truth, Pictures(dev, about["labels"], about["places"]), labels, format_, report)
-
-
-def _moments(pixels: Pixels) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Mean and standard deviation of each channel, of values from 0 to 1."""
-    many = max(1, 2**20 // pixels[0].size)
-    total = squares = np.zeros(pixels.shape[-1], dtype=np.int64)  # whole numbers: no order of adding matters
-    for begin in range(0, len(pixels), many):
-        values = pixels[begin : begin + many].reshape(-1, pixels.shape[-1]).astype(np.int64)
-        total, squares = total + values.sum(0), squares + (values**2).sum(0)
-    count = pixels[..., 0].size
-    mean = total / (255 * count)
-    std = np.sqrt(np.maximum(squares / (255**2 * count) - mean**2, 0)).clip(min=1 / 255)  # all pixels may be alike
-    return tuple(mean.tolist()), tuple(std.tolist())
 
 
 _DROPPED, _HELD = 1, 2  # bits of a picture's verdict
@@ -306,13 +292,7 @@ class _Survey:
             raise DataError(
                 f"{part.source.path}: {frames} frames cannot be cut into patches that are model.frames={depth} deep"
             )
-        height, width = part.smallest
-        if self.data.size:
-            height = width = self.data.size
-        else:
-            patch, longer = patch_for(height, width), max(height, width)
-            most = min(longer, MOST_ACROSS * patch)
-            height, width = (max(patch, side * most // longer // patch * patch) for side in (height, width))
+        height, width = size_for(part.smallest, self.data.size, patch_for)
         return 1 if colour == "grey" or (colour == "auto" and not part.coloured) else 3, frames, height, width
 
     def write(self, folder: Path, labels: list[str], shape: tuple[int, int, int, int]) -> str:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -16,9 +15,10 @@ from mirada.bundle import need
 from mirada.contracts import Loss, Reading, Sizes, Validation
 from mirada.data.corpus import batched
 from mirada.data.doctor import Notify
-from mirada.data.picture_batches import Format, PictureBatches, Pictures
+from mirada.data.picture_batches import PictureBatches, Pictures
+from mirada.data.picture_format import Format
 from mirada.data.pictures import DEV_BYTES, PicturesConfig, PreparedPictures, prepare
-from mirada.data.pixels import Archive, BadPicture, Pixels, from_array, open_pictures, read_picture
+from mirada.data.pixels import BadPicture, Pixels, open_pictures
 from mirada.data.text import shown_text
 from mirada.errors import BundleError, ConfigError, DataError, InputError
 from mirada.evaluation.labels import LabelScores, evaluate_labels
@@ -26,14 +26,8 @@ from mirada.models.vit import ViT
 from mirada.tasks.classification import Classification
 from mirada.tasks.objectives import ClassEntropy
 from mirada.tasks.reading import CELLS
+from mirada.tasks.sight import READ_AT_ONCE, Picture, Seen, Sight
 from mirada.tasks.task import Model, Task, Told
-
-Picture = str | Path | npt.NDArray[Any]
-"""A file, or an array: [H, W], [H, W, C], of a video [F, H, W] or [F, H, W, C]."""
-
-
-READ_AT_ONCE = 256
-"""Pictures, in the network's size, that wait to be classified."""
 
 
 @dataclass(frozen=True)
@@ -139,6 +133,10 @@ class PictureModel(Model):
     def labels(self) -> list[str]:
         return self.kit.labels
 
+    @property
+    def sight(self) -> Sight:
+        return Sight(self.kit.format, self.path)
+
     @overload
     def classify(self, pictures: Picture) -> PictureClass: ...  # type: ignore[overload-overlap]
     @overload
@@ -148,51 +146,25 @@ class PictureModel(Model):
         """The likeliest label of a picture, or of many, in order, with the probability of each label."""
         if isinstance(pictures, (str, Path, np.ndarray)):
             return self.classify([pictures])[0]
-        return self._labelled([self._fitted(*self._read(picture, n)) for n, picture in enumerate(pictures, 1)])
+        return self._labelled(self.sight.read(pictures))
 
     def answer(self, paths: Iterable[str]) -> Iterator[tuple[str, PictureClass | BadPicture | InputError]]:
         """Each file's class, or what is wrong with it, in order; an .npz has an answer for every row, no labels needed.
 
         A few are read at a time, so that memory does not grow with their number.
         """
-        for chunk in batched(self._look(paths), READ_AT_ONCE):
-            classes = iter(self._labelled([found for _, found in chunk if isinstance(found, tuple)]))
+        for chunk in batched(self.sight.look(paths), READ_AT_ONCE):
+            classes = iter(self._labelled([found for _, found in chunk if isinstance(found, Seen)]))
             for place, found in chunk:
-                yield place, next(classes) if isinstance(found, tuple) else found
+                yield place, next(classes) if isinstance(found, Seen) else found
 
-    def _look(self, paths: Iterable[str]) -> Iterator[tuple[str, tuple[Pixels, str] | BadPicture | InputError]]:
-        for path in paths:
-            try:
-                if path.endswith(".npz"):
-                    archive = Archive(path, "test", self.kit.format.scale, unlabelled=True)
-                    for index, pixels in enumerate(archive.pictures()):
-                        yield archive.place(index), self._fitted(pixels, archive.place(index))
-                else:
-                    yield path, self._fitted(read_picture(path)[0], path)
-            except (BadPicture, InputError) as fault:
-                yield path, fault
-
-    def _labelled(self, pictures: Sequence[tuple[Pixels, str]]) -> list[PictureClass]:
+    def _labelled(self, pictures: Sequence[Seen]) -> list[PictureClass]:
         found = []
         rows = self.probabilities(pixels for pixels, _ in pictures).tolist()
         for row, (_, resized) in zip(rows, pictures, strict=True):
             ranked = sorted(zip(self.labels, row, strict=True), key=lambda pair: -pair[1])
             found.append(PictureClass(*ranked[0], dict(ranked), resized=resized))
         return found
-
-    def _read(self, picture: Picture, number: int) -> tuple[Pixels, str]:
-        if isinstance(picture, np.ndarray):
-            return from_array(picture, self.kit.format.scale, f"picture {number}"), f"picture {number}"
-        return read_picture(picture)[0], str(picture)
-
-    def _fitted(self, pixels: Pixels, place: str) -> tuple[Pixels, str]:
-        """A picture as the network takes it, and how it was resized."""
-        _, frames, height, width = self.kit.format.shape
-        f, h, w, _ = pixels.shape
-        if f != frames:
-            wanted = f"videos of {frames} frames, from an .npz" if frames > 1 else "pictures"
-            raise InputError(f"{place}: has {f} frame{'s' * (f > 1)}; the model {self.path} reads {wanted}")
-        return self.kit.format.fit(pixels), "" if (h, w) == (height, width) else f"{w}×{h} to {width}×{height}"
 
     @torch.inference_mode()
     def probabilities(self, pictures: Iterable[Pixels]) -> Tensor:
@@ -214,7 +186,7 @@ class PictureModel(Model):
             for index, found in enumerate(source):
                 if isinstance(found, BadPicture):
                     raise DataError(f"{found}; a test set has to be whole: mend it or remove it")
-                yield self._fitted(found[0], source.place(index))[0]
+                yield self.sight.fit(found[0], source.place(index)).pixels
 
         return self._scores(truth, self.probabilities(whole()))
 

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from PIL import Image
 from pydantic import ValidationError
 
-from mirada.data.picture_batches import Format, PictureBatches, Pictures
+from mirada.data.picture_batches import PictureBatches, Pictures
+from mirada.data.picture_format import Format
 from mirada.data.pictures import PicturesConfig, PreparedPictures, prepare
 from mirada.data.pixels import Archive, BadPicture, Pixels, as_bytes, fit, from_array, layout, read_picture
 from mirada.errors import DataError

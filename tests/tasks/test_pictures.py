@@ -12,7 +12,8 @@ import torch
 from PIL import Image
 
 from mirada.contracts import Sizes
-from mirada.data.picture_batches import Format, Pictures
+from mirada.data.picture_batches import Pictures
+from mirada.data.picture_format import Format
 from mirada.data.pictures import Report
 from mirada.data.pixels import BadPicture, Pixels
 from mirada.errors import BundleError, ConfigError, DataError, InputError

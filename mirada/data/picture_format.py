@@ -1,0 +1,83 @@
+"""What a network is told of pictures: their size and colours, and the mean and spread of their pixels."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from mirada.data.pixels import Pixels, Scale, fit
+
+MOST_ACROSS = 16
+"""Patches along a side, above which pictures are made smaller unless their size is given: attention is N²."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """What a network is told of pixels: x = (byte / 255 − mean) / std, each channel by itself."""
+
+    shape: tuple[int, int, int, int]  # C, F, H, W
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+    scale: Scale | None = None
+    """What was black and white, where the data had numbers that are not bytes."""
+
+    def tensor(self, pixels: Pixels) -> Tensor:
+        """From bytes [B, F, H, W, C] to numbers [B, C, F, H, W]."""
+        x = torch.from_numpy(pixels.astype(np.float32)).permute(0, 4, 1, 2, 3)
+        mean, std = (torch.tensor(values).view(1, -1, 1, 1, 1) for values in (self.mean, self.std))
+        return ((x / 255 - mean) / std).contiguous()
+
+    def fit(self, pixels: Pixels) -> Pixels:
+        """A picture in the network's colours and size."""
+        channels, _, height, width = self.shape
+        return fit(pixels, channels, height, width)
+
+    @property
+    def text(self) -> str:
+        """For a person: 28×28, grey."""
+        channels, frames, height, width = self.shape
+        return f"{f'{frames} frames of ' if frames > 1 else ''}{width}×{height}, {'grey' if channels == 1 else 'rgb'}"
+
+    def to_json(self, labels: list[str]) -> str:
+        return json.dumps({"labels": labels, **asdict(self)})
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> tuple[list[str], Format]:
+        """Labels and format; ValueError, TypeError or KeyError when they are none."""
+        found = json.loads(text)
+        labels = [str(label) for label in found["labels"]]
+        channels, frames, height, width = (int(size) for size in found["shape"])
+        mean, std = (tuple(float(value) for value in found[name]) for name in ("mean", "std"))
+        if len(mean) != channels or len(std) != channels or min(channels, frames, height, width) < 1:
+            raise ValueError("its shape does not fit its means")
+        scale = None if found["scale"] is None else (float(found["scale"][0]), float(found["scale"][1]))
+        return labels, cls((channels, frames, height, width), mean, std, scale)
+
+
+def size_for(smallest: tuple[int, int], size: int | None, patch_for: Callable[[int, int], int]) -> tuple[int, int]:
+    """The height and width of every picture to be: size × size, or the smallest that occur, in whole patches."""
+    if size:
+        return size, size
+    height, width = smallest
+    patch, longer = patch_for(height, width), max(height, width)
+    most = min(longer, MOST_ACROSS * patch)
+    height, width = (max(patch, side * most // longer // patch * patch) for side in smallest)
+    return height, width
+
+
+def moments(pixels: Pixels) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Mean and standard deviation of each channel, of values from 0 to 1."""
+    many = max(1, 2**20 // pixels[0].size)
+    total = squares = np.zeros(pixels.shape[-1], dtype=np.int64)  # whole numbers: no order of adding matters
+    for begin in range(0, len(pixels), many):
+        values = pixels[begin : begin + many].reshape(-1, pixels.shape[-1]).astype(np.int64)
+        total, squares = total + values.sum(0), squares + (values**2).sum(0)
+    count = pixels[..., 0].size
+    mean = total / (255 * count)
+    std = np.sqrt(np.maximum(squares / (255**2 * count) - mean**2, 0)).clip(min=1 / 255)  # all pixels may be alike
+    return tuple(mean.tolist()), tuple(std.tolist())

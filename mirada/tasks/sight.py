@@ -1,0 +1,69 @@
+"""Files and arrays as a network takes pictures: read, and brought to its size and colours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mirada.data.picture_format import Format
+from mirada.data.pixels import Archive, BadPicture, Pixels, from_array, read_picture
+from mirada.errors import InputError
+
+Picture = str | Path | npt.NDArray[Any]
+"""A file, or an array: [H, W], [H, W, C], of a video [F, H, W] or [F, H, W, C]."""
+
+READ_AT_ONCE = 256
+"""Pictures, in the network's size, that wait to be looked at."""
+
+
+class Seen(NamedTuple):
+    """A picture as the network takes it."""
+
+    pixels: Pixels  # [F, H, W, C]
+    resized: str
+    """"40×30 to 28×28", of a picture that had another size than the model reads."""
+
+
+@dataclass(frozen=True)
+class Sight:
+    """How the model at `path` is given pictures."""
+
+    format: Format
+    path: Path
+
+    def read(self, pictures: Sequence[Picture]) -> list[Seen]:
+        """Pictures of a program's own, or files; the first that cannot be read is an error."""
+        return [self._read(picture, number) for number, picture in enumerate(pictures, 1)]
+
+    def _read(self, picture: Picture, number: int) -> Seen:
+        if isinstance(picture, np.ndarray):
+            place = f"picture {number}"
+            return self.fit(from_array(picture, self.format.scale, place), place)
+        return self.fit(read_picture(picture)[0], str(picture))
+
+    def look(self, paths: Iterable[str]) -> Iterator[tuple[str, Seen | BadPicture | InputError]]:
+        """Each file's picture, or what is wrong with it, in order; an .npz has one for every row, no labels needed."""
+        for path in paths:
+            try:
+                if path.endswith(".npz"):
+                    archive = Archive(path, "test", self.format.scale, unlabelled=True)
+                    for index, pixels in enumerate(archive.pictures()):
+                        yield archive.place(index), self.fit(pixels, archive.place(index))
+                else:
+                    yield path, self.fit(read_picture(path)[0], path)
+            except (BadPicture, InputError) as fault:
+                yield path, fault
+
+    def fit(self, pixels: Pixels, place: str) -> Seen:
+        """A picture in the network's size and colours."""
+        _, frames, height, width = self.format.shape
+        f, h, w, _ = pixels.shape
+        if f != frames:
+            wanted = f"videos of {frames} frames, from an .npz" if frames > 1 else "pictures"
+            raise InputError(f"{place}: has {f} frame{'s' * (f > 1)}; the model {self.path} reads {wanted}")
+        return Seen(self.format.fit(pixels), "" if (h, w) == (height, width) else f"{w}×{h} to {width}×{height}")
