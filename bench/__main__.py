@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-MEASUREMENTS = ["training_speed", "decoding_speed", "joeynmt_speed", "kills", "fuzz"]
-DOWNLOADS = ["minilm"]
+MEASUREMENTS = ["training_speed", "decoding_speed", "generation_speed", "joeynmt_speed", "kills", "fuzz"]
+DOWNLOADS = ["minilm", "shakespeare"]
 """Those that need a download, and so are only run when they are named."""
 
 

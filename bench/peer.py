@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from mirada.contracts import PAD
+from mirada.contracts import PAD, Sizes
 from mirada.data import builtin
 from mirada.data.batching import Batches
 from mirada.data.corpus import write_corpus
@@ -49,7 +49,7 @@ def marian(config: TransformerConfig = SIZES, vocabulary: int = VOCABULARY) -> A
 
 
 def ours(config: TransformerConfig = SIZES, vocabulary: int = VOCABULARY) -> Transformer:
-    return Transformer(config, vocabulary, vocabulary)
+    return Transformer(config, Sizes(vocabulary, vocabulary))
 
 
 def batches(pairs: int = 20_000, tokens: int = 4000) -> tuple[Batches, Tokenizer]:

@@ -36,13 +36,28 @@ class KeyValues:
 
     k: Tensor  # [R, H, S, K]
     v: Tensor  # [R, H, S, K]
+    room: KeyValues | None = None  # [R, H, C, K], C ≥ S: k and v are the beginning of it
 
     @property
     def length(self) -> int:
         return self.k.shape[2]
 
     def append(self, new: KeyValues) -> KeyValues:
-        return KeyValues(torch.cat([self.k, new.k], 2), torch.cat([self.v, new.v], 2))
+        """The new behind the old, written into the room that is left; where there is none, it doubles.
+
+        So a step copies one token, not all of them. What was there is kept by nobody else: a state is used once.
+        """
+        length, room = self.length + new.length, self.room
+        if room is None or room.length < length:
+            wider = (*self.k.shape[:2], max(length, 2 * self.length), self.k.shape[3])
+            room = KeyValues(self.k.new_empty(wider), self.v.new_empty(wider))
+            room._put(0, self)
+        room._put(self.length, new)
+        return KeyValues(room.k[:, :, :length], room.v[:, :, :length], room)
+
+    def _put(self, first: int, new: KeyValues) -> None:
+        self.k[:, :, first : first + new.length] = new.k
+        self.v[:, :, first : first + new.length] = new.v
 
     def select(self, rows: Tensor) -> KeyValues:
         return KeyValues(self.k.index_select(0, rows), self.v.index_select(0, rows))
@@ -82,7 +97,8 @@ class MultiHead(Part):
         self.output = nn.Linear(width, width, bias=bias)
 
     def _split(self, x: Tensor) -> Tensor:
-        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # [B, T, D] -> [B, T, H, K] -> [B, H, T, K]
+        b, t, d = x.shape
+        return x.view(b, t, self.heads, d // self.heads).transpose(1, 2)  # [B, T, D] -> [B, T, H, K] -> [B, H, T, K]
 
     def remember(self, x: Tensor) -> KeyValues:
         """The keys and values of x [B, S, D], to attend to now or later."""
@@ -297,6 +313,15 @@ class Positions(Part):
 
     def forward(self, x: Tensor, before: int = 0) -> Tensor:
         return x + self.table[before : before + x.shape[1]]
+
+
+def suggest_patch(height: int, width: int) -> int:
+    """The side of a patch for pictures of this size: a quarter of the longer side, from 2 to 16 pixels.
+
+    On a few thousand small pictures, few large patches learned faster and better than many small ones. A size that is
+    rounded down to whole patches has the same.
+    """
+    return min(16, max(2, max(height, width) // 4))
 
 
 class Patches(Part):

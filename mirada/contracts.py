@@ -1,4 +1,4 @@
-"""What the parts hand each other: Batch, Reading, Loss, Step, Generator, Network, Reader, Tape, Switches.
+"""What the parts hand each other: Batch, Captions, Reading, Loss, Step, Generator, Network, Reader, Tape, Switches.
 
 Axes, named the same everywhere:
     B batch   S source length   T target length   D width   H heads   K head width (d_k)
@@ -66,6 +66,21 @@ class Batch:
 
     def to(self, device: torch.device) -> Batch:
         return replace(self, source=self.source.to(device), target=self.target.to(device))
+
+
+@dataclass(frozen=True)
+class Captions(Batch):
+    """Pictures, and what is said of them: the source is pixels [B, C, 1, H, W], read as so many patches."""
+
+    patches: int = 0
+
+    @cached_property
+    def tokens(self) -> int:
+        return self.size * self.patches + int((self.target_output != PAD).sum())
+
+    @property
+    def cells(self) -> int:
+        return self.size * self.patches + self.target_output.numel()
 
 
 @dataclass(frozen=True)

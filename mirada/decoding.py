@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 from torch import Tensor
 
 from mirada.config import Section
-from mirada.contracts import BOS, EOS, PAD, Batch, Generator
+from mirada.contracts import BOS, EOS, PAD, Batch, Generator, State
 
 NEVER = float("-inf")
 
@@ -121,14 +121,13 @@ def decoding(
     never = torch.tensor([PAD, BOS], device=device)
     step = generator.start(batch, attention=attention)
     copies = torch.arange(batch.size, device=device).repeat_interleave(width)  # [B·W]
-    logits, state = step.logits.index_select(0, copies), step.state.select(copies)
+    logits, state = step.logits.index_select(0, copies), _rows(step.state, copies, batch.size)
     weights = step.attention.index_select(0, copies) if step.attention is not None else None
     for length in range(1, max(limits, default=0) + 1):
         at_limit = torch.tensor([limits[sentence] <= length for sentence in beams.sentences], device=device)
-        total = logits.logsumexp(-1, keepdim=True)  # [R, 1]: log p(token) = logit − total
-        logits = logits.index_fill(1, never, NEVER)
-        found = noise.draw(logits, total, beams) if noise else _best(logits, total, beams.scores)
-        scores, parents, tokens = _end(found, logits[:, EOS] - total[:, 0], beams.scores, at_limit)
+        log_p = logits.log_softmax(-1).index_fill_(1, never, NEVER)  # [R, V]
+        found = noise.draw(log_p, beams) if noise else _best(log_p, beams.scores)
+        scores, parents, tokens = _end(found, log_p[:, EOS], beams.scores, at_limit)
         forced = at_limit & (found[2][:, 0] != EOS)  # at the limit although the best candidate would go on
         _keep_finished(finished, beams, scores, parents, tokens, weights, forced, prefixes, config)
         best_open = scores.masked_fill(tokens == EOS, NEVER).amax(1) / length**config.length_penalty  # [n]
@@ -141,9 +140,14 @@ def decoding(
             break
         rows, chosen = _go_on(beams, scores, parents, tokens, open_, weights)
         yield chosen.view(-1, width)
-        step = generator.step(chosen, state.select(rows))
+        step = generator.step(chosen, _rows(state, rows, len(logits)))
         logits, state, weights = step
     return [sorted(ended, key=lambda h: -h.score)[: config.n_best] for ended in finished]
+
+
+def _rows(state: State, rows: Tensor, before: int) -> State:
+    """The given rows of a state that has `before`; the state itself, uncopied, when they are all, in their order."""
+    return state if torch.equal(rows, torch.arange(before, device=rows.device)) else state.select(rows)
 
 
 def _done(ended: list[Hypothesis], best_open: float, config: DecodeConfig) -> bool:
@@ -157,12 +161,12 @@ Found = tuple[Tensor, Tensor, Tensor]
 """Candidates of each sentence, best first: log probabilities, parents (0 … W−1) and tokens, each [n, C]."""
 
 
-def _best(logits: Tensor, total: Tensor, scores: Tensor) -> Found:
+def _best(log_p: Tensor, scores: Tensor) -> Found:
     """The 2W likeliest continuations of each sentence: W of them at most end, so at least W go on."""
     n, width = scores.shape
-    each = min(2 * width, logits.shape[-1])
-    top, ids = logits.topk(each)  # [R, C']
-    grown = (scores.view(-1, 1) + top - total).view(n, -1)  # [n, W·C']
+    each = min(2 * width, log_p.shape[-1])
+    top, ids = log_p.topk(each)  # [R, C']
+    grown = (scores.view(-1, 1) + top).view(n, -1)  # [n, W·C']
     values, places = grown.topk(min(2 * width, grown.shape[1]))
     return values, places // each, ids.view(n, -1).gather(1, places)
 
@@ -250,17 +254,17 @@ class _Noise:
         self.config = config
         self.streams = [torch.Generator(device).manual_seed(config.seed) for _ in range(sentences)]
 
-    def draw(self, logits: Tensor, total: Tensor, beams: _Beams) -> Found:
+    def draw(self, log_p: Tensor, beams: _Beams) -> Found:
         n, width = beams.scores.shape
-        log_p = (logits - total).view(n, width, -1)  # [n, W, V]
+        log_p = log_p.view(n, width, -1)  # [n, W, V]
         shape = log_p.shape[1:]
         uniform = torch.stack(
-            [torch.rand(shape, generator=self.streams[sentence], device=logits.device) for sentence in beams.sentences]
+            [torch.rand(shape, generator=self.streams[sentence], device=log_p.device) for sentence in beams.sentences]
         )
         gumbel = -(-uniform.clamp_min(1e-20).log()).log()
         tokens = (self._filter(log_p / self.config.temperature) + gumbel).argmax(-1)  # [n, W]
         values = beams.scores + log_p.gather(2, tokens.unsqueeze(2)).squeeze(2)
-        return values, torch.arange(width, device=logits.device).expand(n, width), tokens
+        return values, torch.arange(width, device=log_p.device).expand(n, width), tokens
 
     def _filter(self, scores: Tensor) -> Tensor:
         """Rule out all but the k likeliest, and all beyond the nucleus of probability p."""

@@ -9,7 +9,7 @@ from mirada import bundle as bundles
 from mirada import config as configuration
 from mirada import models, tasks
 from mirada.bundle import Bundle
-from mirada.device import settle
+from mirada.device import lay_out, settle
 from mirada.errors import BundleError, ConfigError, UsageError
 from mirada.tasks.task import Model, Task
 
@@ -41,6 +41,8 @@ def load(path: str | Path, kind: type[Model] = Model, *, device: str = "auto", t
     kit = task.open(found.files, found.path)
     network = task.network(built["model"], kit)
     bundles.put_weights(network, found.weights, str(found.path))
+    if hasattr(network, "step"):  # it writes, token by token
+        lay_out(network)
     return task.model(found.path, found.card, found.config, network, kit, where)
 
 

@@ -82,6 +82,28 @@ def test_remembered_keys_can_be_appended_and_selected() -> None:
     assert torch.equal(chosen.v, whole.v[[2, 0, 0, 1]])
 
 
+@pytest.mark.parametrize("lengths", [[1] * 20, [5, 1, 1, 3, 1, 9, 1], [3, 0, 2], [0, 1, 1]])
+def test_appended_pieces_are_the_whole_and_are_copied_a_few_times_only(lengths: list[int]) -> None:
+    pieces = [KeyValues(random(2, HEADS, length, 3), random(2, HEADS, length, 3)) for length in lengths]
+    found, rooms = pieces[0], set()
+    for number, piece in enumerate(pieces[1:], 2):
+        found = found.append(piece)
+        assert torch.equal(found.k, torch.cat([one.k for one in pieces[:number]], 2))
+        assert torch.equal(found.v, torch.cat([one.v for one in pieces[:number]], 2))
+        rooms.add(found.k.data_ptr())
+    assert len(rooms) <= 1 + math.log2(sum(lengths))
+
+
+def test_what_is_appended_to_selected_rows_leaves_the_others_alone() -> None:
+    kept = KeyValues(random(2, HEADS, 3, 3), random(2, HEADS, 3, 3)).append(
+        KeyValues(random(2, HEADS, 1, 3), random(2, HEADS, 1, 3))
+    )
+    before = kept.k.clone()
+    chosen, new = torch.tensor([1, 1, 0]), KeyValues(random(3, HEADS, 1, 3), random(3, HEADS, 1, 3))
+    assert torch.equal(kept.select(chosen).append(new).k, torch.cat([before[chosen], new.k], 2))
+    assert torch.equal(kept.k, before)
+
+
 def test_feed_forward_is_its_formula() -> None:
     ours = shaken(FeedForward(WIDTH, INNER))
     x = random(2, 5, WIDTH)

@@ -11,6 +11,7 @@ import torch
 
 import mirada
 from mirada import bundle
+from mirada.contracts import Sizes
 from mirada.errors import BundleError
 from mirada.models.transformer import Transformer, TransformerConfig
 from mirada.tasks.translation import TranslationModel
@@ -20,7 +21,7 @@ TINY = TransformerConfig(width=8, heads=2, encoder_layers=1, decoder_layers=1, f
 
 def model(seed: int) -> Transformer:
     torch.manual_seed(seed)
-    return Transformer(TINY, 20, 20)
+    return Transformer(TINY, Sizes(20, 20))
 
 
 def test_equal_weights_equal_bytes(tmp_path: Path, trained: TranslationModel) -> None:

@@ -4,17 +4,35 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from torch import Tensor
 
-from mirada.contracts import BOS, EOS, PAD, Batch
+from mirada.contracts import BOS, EOS, PAD, Batch, State, Step
 from mirada.decoding import DecodeConfig, decode
-from tests.fake_generator import KINDS, A, B, C, D, Fake, S, V, any_fake, chain, distribution, quick, run, same, seeds
+from tests.fake_generator import (
+    KINDS,
+    A,
+    B,
+    C,
+    D,
+    Fake,
+    History,
+    S,
+    V,
+    any_fake,
+    chain,
+    distribution,
+    quick,
+    run,
+    same,
+    seeds,
+)
 
 # --- greedy and beam ---
 
@@ -254,6 +272,43 @@ def test_attention_follows_a_hypothesis_through_the_beam(
 
 def test_no_attention_unless_it_is_asked_for() -> None:
     assert run(any_fake(0), [0], 5, beam=2)[0][0].attention is None
+
+
+# --- the state ---
+
+
+class Watched(Fake):
+    """Says which rows of its states were asked for."""
+
+    def start(self, batch: Batch, *, attention: bool = False) -> Step:
+        return self._watched(super().start(batch, attention=attention))
+
+    def step(self, tokens: Tensor, state: State) -> Step:
+        assert isinstance(state, History)
+        return self._watched(super().step(tokens, state))
+
+    def _watched(self, step: Step) -> Step:
+        assert isinstance(step.state, History)
+        return step._replace(state=WatchedHistory(step.state.kind, step.state.tokens, step.state.attention))
+
+
+class WatchedHistory(History):
+    asked: ClassVar[list[list[int]]] = []
+
+    def select(self, rows: Tensor) -> History:
+        self.asked.append(rows.tolist())
+        return super().select(rows)
+
+
+def test_a_state_whose_rows_stay_as_they_are_is_not_copied() -> None:
+    WatchedHistory.asked.clear()
+    (found,), _ = run(Watched(chain(A, B, C, D).table), [0, 1], 9, beam=1)
+    assert found.tokens == [A, B, C, D]
+    assert WatchedHistory.asked == []
+    run(Watched(chain(A, B, C, D).table), [0, 1], [3, 9], beam=1)
+    assert WatchedHistory.asked == [[1]]  # when the first has ended
+    run(Watched(chain(A, B, C, D).table), [0, 1], 9, beam=2)
+    assert WatchedHistory.asked[1] == [0, 0, 1, 1]
 
 
 # --- the configuration ---

@@ -14,7 +14,7 @@ from mirada.blocks import (
     MultiHead,
     Residual,
 )
-from mirada.contracts import BOS, EOS, PAD, Batch, Part, Switches, Tape
+from mirada.contracts import BOS, EOS, PAD, Batch, Part, Sizes, Switches, Tape
 from mirada.models.transformer import Transformer, TransformerConfig
 from tests.block_parts import HEADS, INNER, LONG, WIDTH, Norm, shaken
 from tests.tensors import close
@@ -23,9 +23,9 @@ from tests.tensors import close
 
 
 def tiny(norm: Norm = "pre", **choices: object) -> Transformer:
-    config = {"width": WIDTH, "heads": HEADS, "encoder_layers": 2, "decoder_layers": 2, "feed_forward": INNER}
-    model = Transformer(TransformerConfig.model_validate({**config, "norm": norm, "dropout": 0.0, **choices}), 30, 30)
-    return shaken(model).eval()
+    sizes = {"width": WIDTH, "heads": HEADS, "encoder_layers": 2, "decoder_layers": 2, "feed_forward": INNER}
+    config = TransformerConfig.model_validate({**sizes, "norm": norm, "dropout": 0.0, **choices})
+    return shaken(Transformer(config, Sizes(30, 30))).eval()
 
 
 def a_batch(longest: int = 6) -> Batch:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import sys
 
-from mirada.cli import ask, exchange, learn, look, run, tell
+from mirada.cli import ask, exchange, learn, look, pictures, run, tell
 from mirada.cli.app import app, say
 from mirada.errors import MiradaError
 
-__all__ = ["ask", "exchange", "learn", "look", "main", "run", "tell"]
+__all__ = ["ask", "exchange", "learn", "look", "main", "pictures", "run", "tell"]
 
 
 def main() -> None:

@@ -35,7 +35,9 @@ From = Annotated[str | None, typer.Option("--from", help="Source language: es", 
 To = Annotated[str | None, typer.Option("--to", help="Target language: en", show_default=False)]
 Task = Annotated[
     str | None,
-    typer.Option(help="classification, tagging, forecasting or language.", show_default="translation"),
+    typer.Option(
+        help="classification, tagging, language, masked, forecasting, captioning.", show_default="translation"
+    ),
 ]
 Columns = Annotated[
     str | None,

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any
 
 import typer
 
 from mirada.cli.app import Bundle, Columns, Device, Json, Threads, app, listed, say
+from mirada.cli.pictures import classify_pictures
 from mirada.cli.run import chunks, output
 
 Texts = Annotated[list[str] | None, typer.Argument(help="Texts; standard input's lines if none.", show_default=False)]
@@ -31,6 +30,7 @@ def classify(
 ) -> None:
     """The label of each text, tab, its probability; the lines come out in order.
 
+    A model for pairs takes two texts with a tab between them.
     Of a model for pictures, give files instead of texts: a picture each, or an .npz with many.
     """
     from mirada import api
@@ -39,16 +39,17 @@ def classify(
 
     given, answers = chunks(texts, file), output(out)
     if read_card(bundle).get("task") == "pictures":
-        _classify_pictures(bundle, given, answers, why, json_, device or "auto", threads)
+        classify_pictures(bundle, given, answers, why, json_, device or "auto", threads)
         return
     model = api.load(bundle, ClassificationModel, device=device or "auto", threads=threads)
     number = 0
     with answers as sink:
         for chunk in given:
-            for text, found in zip(chunk, model.classify(chunk), strict=True):
+            for text, found in zip(chunk, model.classify(chunk, first=number + 1), strict=True):
                 number += 1
                 if found.cut:
-                    say(f"mirada: line {number}: the last {found.cut:,} tokens were not read, the model takes fewer")
+                    what = f"the last {found.cut:,} tokens" if model.kit.parts == 1 else f"{found.cut:,} tokens in all"
+                    say(f"mirada: line {number}: {what} were not read, the model takes fewer")
                 if json_:
                     rounded = {label: round(p, 6) for label, p in found.probabilities.items()}
                     row = {"label": found.label, "probabilities": rounded}
@@ -58,43 +59,6 @@ def classify(
                 for words, weight in model.why(text) if why else ():
                     sink.write(f"    {weight:+.3f}  {words}\n")
             sink.flush()
-
-
-def _classify_pictures(
-    bundle: Path,
-    given: Iterator[list[str]],
-    answers: AbstractContextManager[TextIO],
-    why: bool,
-    json_: bool,
-    device: str,
-    threads: int | None,
-) -> None:
-    """The label of each picture file; one that cannot be read leaves its line empty."""
-    from mirada import api
-    from mirada.errors import UsageError
-    from mirada.tasks.pictures import PictureClass, PictureModel
-
-    if why:
-        raise UsageError(f"--why: {bundle} is a model for pictures, which no words decide; leave it out")
-    model = api.load(bundle, PictureModel, device=device, threads=threads)
-    failed = False
-    with answers as sink:
-        for chunk in given:
-            for place, found in model.answer(chunk):
-                if not isinstance(found, PictureClass):
-                    failed = True
-                    say(f"mirada: {found}; its line is left empty")
-                    sink.write("{}\n" if json_ else "\n")
-                    continue
-                if found.resized:
-                    say(f"mirada: {place}: resized from {found.resized}")
-                rounded = {label: round(p, 6) for label, p in found.probabilities.items()}
-                row = {"picture": place, "label": found.label, "probabilities": rounded}
-                plain = f"{found.label}\t{found.probability:.4f}"
-                sink.write((json.dumps(row, ensure_ascii=False) if json_ else plain) + "\n")
-            sink.flush()
-    if failed:
-        raise typer.Exit(1)
 
 
 @app.command()
@@ -156,6 +120,8 @@ def generate(
     first = model.decode_config(**options, seed=seed).seed
     if unknown := model.unknown(prompt):
         say(f"mirada: the model does not know {', '.join(map(repr, unknown))}; read as <unk>")
+    if beyond := model.beyond(prompt, tokens):
+        say(f"mirada: {beyond}")
     with output(None) as sink:
         try:
             for number in range(count):
@@ -236,7 +202,7 @@ def embed(
     threads: Threads = None,
     device: Device = None,
 ) -> None:
-    """Vectors of texts: arrays `sentences` [N, D], `tokens` [all, D], and `offsets` [N+1], where each text's begin."""
+    """Vectors of texts: arrays `sentences` (N × D), `tokens` (all × D), `offsets` (N + 1), where each text's begin."""
     import numpy as np
 
     from mirada import api

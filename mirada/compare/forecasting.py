@@ -12,9 +12,9 @@ from mirada.compare.reading import ReadingSubject
 from mirada.compare.results import Baseline, Comparison, Course, Entrant, Outlook
 from mirada.compare.subjects import Column
 from mirada.contracts import Reading
-from mirada.data.series import Numbers
-from mirada.data.timeline import Timeline
-from mirada.data.windows import Windows
+from mirada.data.series.table import Numbers
+from mirada.data.series.timeline import Timeline
+from mirada.data.series.windows import Windows
 from mirada.evaluation.forecasts import MODEL, drift, naive, seasonal_naive, steps_shown
 from mirada.tasks.forecasting import ORIGINS, ForecastingModel
 from mirada.tasks.task import Model, Prepared

@@ -1,4 +1,6 @@
-"""Texts with a label each: checked, split by class, tokenised, on disk.
+"""Texts with a label each, of one part or two: checked, split by class, tokenised, on disk.
+
+    A EOS         a text          A EOS B EOS   a text of two parts, as BERT is pre-trained with them
 
 The files are read a few times and a few bytes a text are kept, so that memory does not grow with the texts.
 
@@ -14,7 +16,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal, TextIO
@@ -23,14 +25,15 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from pydantic import Field, model_validator
+from torch import Tensor
 
 from mirada.config import Section
 from mirada.contracts import EOS, PAD, Reading, Rows
 from mirada.data.batching import Groups
-from mirada.data.checks import KINDS, has_invalid_bytes
 from mirada.data.corpus import Corpus, write_corpus
 from mirada.data.doctor import Notify, fingerprint
 from mirada.data.readers import Pair, Wanted
+from mirada.data.readers.labelled import TAB, example, unreadable
 from mirada.data.sources import PairFiles
 from mirada.data.text import shown_text
 from mirada.data.tokenizer import Tokenizer, TokenizerConfig
@@ -44,7 +47,7 @@ LONGEST = 400
 """Tokens that are read of a text, unless told."""
 
 Labelled = list[tuple[str, str]]
-"""Texts with their labels, to measure with."""
+"""Texts with their labels, to measure with; two parts of a text have a tab between them."""
 
 
 class LabelledConfig(Section):
@@ -59,7 +62,7 @@ class LabelledConfig(Section):
     max_tokens: int | None = Field(None, ge=4)
     """Texts with more tokens than this are cut, and counted. Unless given: 400, or what the model takes; a bag all."""
     columns: tuple[str, ...] = ()
-    """The text and its label, by name or by number from 1."""
+    """The text and its label, or two texts and the label of the pair, by name or by number from 1."""
     format: str | None = None
     """csv, tsv or jsonl, for files whose name does not tell."""
     invalid_bytes: Literal["refuse", "drop"] = "refuse"
@@ -77,7 +80,14 @@ class LabelledConfig(Section):
     def _something(self) -> LabelledConfig:
         if not self.files:
             raise ValueError("there is no data: give a table of texts and labels")
+        if len(self.columns) > 3:
+            raise ValueError(f"columns={','.join(self.columns)}: name a text and its label, or two texts and a label")
         return self
+
+    @property
+    def parts(self) -> int:
+        """Of a text: two when pairs are classified."""
+        return 2 if len(self.columns) == 3 else 1
 
     def open(self, paths: tuple[str, ...]) -> PairFiles:
         lenient = self.invalid_bytes == "drop"
@@ -98,6 +108,8 @@ class Report:
     excluded: dict[str, int] = field(default_factory=dict)
     classes: dict[str, int] = field(default_factory=dict)
     """Training texts of each."""
+    parts: int = 1
+    """Of each text."""
     vocabulary: int = 0
     fingerprint: str = ""
     notes: list[str] = field(default_factory=list)
@@ -114,12 +126,40 @@ class PreparedTexts:
     report: Report
 
 
+def framed(tokenizer: Tokenizer, texts: Sequence[str], parts: int, longest: int) -> tuple[list[list[int]], list[int]]:
+    """The ids of each text, `longest` at most, without the last EOS; and how many tokens of it are cut off.
+
+    A text is cut at its end; of two parts the longer one, until both fit.
+    """
+    if parts == 1:
+        ids = tokenizer.encode(texts)
+        return [text[:longest] for text in ids], [max(0, len(text) - longest) for text in ids]
+    sides = (tokenizer.encode([text.split(TAB)[side] for text in texts]) for side in (0, 1))
+    found, cut, room = [], [], longest - 1  # an EOS between them
+    for a, b in zip(*sides, strict=True):
+        kept = min(len(a), max(room - len(b), (room + 1) // 2))
+        found.append([*a[:kept], EOS, *b[: room - kept]])
+        cut.append(max(0, len(a) + len(b) - room))
+    return found, cut
+
+
+def segments(inputs: Tensor) -> Tensor:
+    """Of framed texts [B, T]: 0 up to the first EOS, 1 behind it."""
+    ends = inputs == EOS
+    return (ends.cumsum(1) - ends.long()).clamp(max=1)
+
+
+@dataclass
 class LabelledBatches(Groups[Reading]):
-    """Texts of similar length with the numbers of their labels."""
+    """Texts of similar length with the numbers of their labels; of two parts, with segments."""
+
+    parts: int = 1
 
     def load(self, rows: Rows) -> Reading:
+        inputs = torch.from_numpy(self.corpus.source.padded(rows, None, EOS, PAD))
         return Reading(
-            inputs=torch.from_numpy(self.corpus.source.padded(rows, None, EOS, PAD)),
+            inputs=inputs,
+            segments=segments(inputs) if self.parts > 1 else None,
             lengths=torch.from_numpy(self._source[rows].astype(np.int64)),
             truth=torch.from_numpy(self.corpus.target.ids[self.corpus.target.offsets[rows]].astype(np.int64)),
             rows=torch.from_numpy(rows),
@@ -145,7 +185,7 @@ def prepare(
         labels = _agreed(survey, learned[1] if learned else None)
         dev = survey.dev or survey.take(held=True)
         notify("learning words", 0, 0)
-        texts = (text for text, _ in survey.training())
+        texts = (part for text, _ in survey.training() for part in (text.split(TAB) if data.parts > 1 else [text]))
         size = tokenizer.most(survey.words)
         cutter = learned[0] if learned else Tokenizer.learn(texts, size, tokenizer.unit, tokenizer.lowercased)
         number = {label: [index] for index, label in enumerate(labels)}
@@ -153,9 +193,9 @@ def prepare(
 
         def encode(texts: list[str]) -> list[list[int]]:
             nonlocal cut
-            ids = cutter.encode(texts)
-            cut += sum(len(text) > longest for text in ids)
-            return [text[:longest] for text in ids]
+            ids, beyond = framed(cutter, texts, data.parts, longest)
+            cut += sum(map(bool, beyond))
+            return ids
 
         corpus = write_corpus(
             folder / "corpus",
@@ -169,7 +209,7 @@ def prepare(
         )
     report = survey.report(labels)
     report.training, report.dev, report.held_out = len(corpus), len(dev), not data.dev
-    report.cut, report.vocabulary, report.fingerprint = cut, cutter.size, corpus.fingerprint
+    report.cut, report.vocabulary, report.fingerprint, report.parts = cut, cutter.size, corpus.fingerprint, data.parts
     write_text(folder / "dev.jsonl", dump(dev))
     write_text(folder / "tokenizer.json", cutter.to_json())
     write_text(folder / "labels.json", json.dumps(labels, ensure_ascii=False))
@@ -193,18 +233,9 @@ def load(text: str) -> Labelled:
     return [(source, label) for source, label in map(json.loads, text.split("\n")[:-1])]
 
 
-def unreadable(pair: Pair) -> str | None:
-    """Why a text cannot be learned from, if so."""
-    text, label = pair.source.strip(), pair.targets[0].strip()
-    if pair.problem or not (text and label):
-        nothing = "texts without a label" if text else "labels without a text" if label else KINDS["blank"].title
-        return pair.problem or nothing
-    return KINDS["invalid_bytes"].title if has_invalid_bytes(text, label) else None
-
-
-def read_labelled(files: PairFiles) -> Labelled:
+def read_labelled(files: PairFiles, parts: int) -> Labelled:
     """A set to measure with; texts that are empty or have no label are passed over."""
-    examples = [(pair.source, pair.targets[0].strip()) for pair in files if unreadable(pair) is None]
+    examples = [example(row, parts) for row in files if unreadable(row, parts) is None]
     if not examples:
         raise DataError(f"{files}: has no labelled texts to measure with")
     return examples
@@ -236,8 +267,8 @@ class _Survey:
     """Reads all texts once, decides about each, and hands them out again."""
 
     def __init__(self, data: LabelledConfig, excluded: TextIO, notify: Notify):
-        self.files = data.open(data.files)
-        self.dev = read_labelled(data.open(data.dev)) if data.dev else []
+        self.files, self.parts = data.open(data.files), data.parts
+        self.dev = read_labelled(data.open(data.dev), data.parts) if data.dev else []
         self.places: dict[str, tuple[str, int]] = {}
         """Each label, and where it occurs first."""
         self.excluded: Counter[str] = Counter()
@@ -257,12 +288,12 @@ class _Survey:
         for index, pair in enumerate(self.files):
             if index % 20_000 == 0:
                 notify("reading", index, 0)
-            reason = unreadable(pair)
+            reason = unreadable(pair, self.parts)
             self._verdicts.append(_DROPPED if reason else 0)
             if reason:
                 self._leave_out(pair, reason, excluded)
                 continue
-            label = pair.targets[0].strip()
+            text, label = example(pair, self.parts)
             if label not in labels:
                 labels[label] = len(labels)
                 self.places[label] = pair.file, pair.line
@@ -271,9 +302,9 @@ class _Survey:
                         f"{pair.file}, line {pair.line}: over {MOST_LABELS:,} different labels, the last is "
                         f"{shown_text(label)}; are these texts? Choose the columns: --columns text,label"
                     )
-            hashes.append(fingerprint(pair.source.strip()))
+            hashes.append(fingerprint(text.strip()))
             numbers.append(labels[label])
-            self.words += len(pair.source.split())
+            self.words += len(text.split())
         self.labels = list(labels)
         return np.frombuffer(hashes, dtype=np.uint64), np.frombuffer(numbers, dtype=np.int64)
 
@@ -351,7 +382,7 @@ class _Survey:
     def _chosen(self, verdict: int) -> Iterator[tuple[str, str]]:
         for pair, mark in zip(self.files, self._verdicts, strict=True):
             if mark == verdict:
-                yield pair.source, pair.targets[0].strip()
+                yield example(pair, self.parts)
 
     def training(self) -> Iterator[tuple[str, str]]:
         """The texts to learn from; as often as you like."""

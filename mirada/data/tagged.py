@@ -90,14 +90,15 @@ class PreparedTags:
 
 
 def prepare(
-    data: TaggedConfig, tokenizer: TokenizerConfig, folder: Path, notify: Notify, base: Tags | None = None
+    data: TaggedConfig, config: TokenizerConfig, folder: Path, notify: Notify, known: Tags | Tokenizer | None = None
 ) -> PreparedTags:
     """Check, split and cut the sentences into `folder`; what an earlier call finished is only opened.
 
-    Pieces and labels, or the scale of numbers, are those of a base, if there is one.
+    Pieces and labels, or the scale of numbers, are those of a base, if there is one; of another task, its pieces.
     """
     if (folder / "prepared.json").exists():
         return _open(folder)
+    base, learned = (known, known.tokenizer) if isinstance(known, Tags) else (None, known)
     folder.mkdir(parents=True, exist_ok=True)
     with (
         open(folder / "excluded.tsv", "w", encoding="utf-8", errors="surrogateescape") as excluded,
@@ -107,8 +108,7 @@ def prepare(
         labels = survey.labels(base)
         notify("learning words", 0, 0)
         texts = (" ".join(sentence.words) for sentence in survey.training())
-        size = tokenizer.most(survey.words)
-        cutter = base.tokenizer if base else Tokenizer.learn(texts, size, tokenizer.unit, tokenizer.lowercased)
+        cutter = learned or Tokenizer.learn(texts, config.most(survey.words), config.unit, config.lowercased)
         marking = _Marking(survey, cutter, labels, data.max_tokens, numbers)
         rows: Any = marking.rows()  # cut into pieces already, where texts are expected
         as_it_is: Any = list

@@ -45,6 +45,9 @@ MOST_DEV = 200_000
 Lines = list[str]
 """A text as its lines, each with its line end; the last may have none."""
 
+# Up to the last white space before a word: of several spaces a published unit may hold all but the last, never more.
+_BEFORE_A_WORD = re.compile(r".+(?=[ \n]\S)", re.DOTALL)
+
 
 class TextConfig(Section):
     """Which text to learn from."""
@@ -75,28 +78,51 @@ class TextConfig(Section):
 
 
 class Spelling:
-    """Lines to ids and ids back to text, with nothing added or lost in between.
+    """Text to ids and ids back to text, with nothing added or lost in between.
 
-    A subword tokenizer puts a space before all it is given and takes one away from the front of what it decodes. So
-    text is encoded line by line and decoded line by line: no space appears, and a word that begins a line is the same
-    unit as elsewhere. A line end is only ever the last character of a unit, so that lines can be told apart again.
+    Our subwords put a space before all they are given and take one away from the front of what they decode. So text
+    is encoded line by line and decoded line by line: no space appears, and a word that begins a line is the same unit
+    as elsewhere. A line end is only ever the last character of a unit, so that lines can be told apart again.
+    Published subwords (GPT-2's) do not do that, and a unit may hold line ends and spaces: they take a text whole.
     """
 
     def __init__(self, tokenizer: Tokenizer):
         self.tokenizer = tokenizer
         self.sequences = tokenizer.unit in ("words", "symbols")
         """Whether each line is a sequence of units, with EOS behind it."""
+        spelt = tokenizer.pieces(tokenizer.encode([" a"])[0])
+        self.whole = tokenizer.unit == "subwords" and "".join(spelt) == " a"
+        """Whether a text is taken whole, and ends with EOS where the model says so."""
         pieces = tokenizer.pieces(range(tokenizer.size))
         self.line_ends = {EOS} if self.sequences else {id for id, piece in enumerate(pieces) if piece.endswith("\n")}
 
     @property
     def opening(self) -> list[int]:
         """What a text is read behind: BOS and a line end, after which the model has seen many lines begin."""
+        if self.whole:
+            return [BOS]
         end = self.encode(["\n"])[0]
         return [BOS] if UNK in end and self.tokenizer.unknown is not None else [BOS, *end]
 
+    def before(self, prompt: str) -> list[int]:
+        """What the model goes on from: the opening and the prompt; of published models the prompt alone, if any."""
+        return self.read(prompt) if self.whole and prompt else [*self.opening, *self.read(prompt)]
+
+    def parts(self, text: Iterable[str]) -> Iterator[str]:
+        """A text's lines as texts that can be encoded one by one: the lines, or all of it cut where no unit can be."""
+        if not self.whole:
+            yield from text
+            return
+        rest = ""
+        for line in text:
+            rest += line
+            if cut := _BEFORE_A_WORD.match(rest):
+                yield rest[: cut.end()]
+                rest = rest[cut.end() :]
+        yield rest
+
     def encode(self, given: Sequence[str]) -> list[list[int]]:
-        """The ids of each line."""
+        """The ids of each of a text's `parts`."""
         ids = self.tokenizer.encode(given)
         if not self.sequences:
             return ids
@@ -104,11 +130,11 @@ class Spelling:
 
     def read(self, text: str) -> list[int]:
         """The ids of a text."""
-        return [id for row in self.encode(lines_of(text)) for id in row]
+        return [id for row in self.encode([text] if self.whole else lines_of(text)) for id in row]
 
     def text_of(self, ids: Sequence[int]) -> str:
         """The text of ids; a round trip is exact but for what is unknown, and for the white space between words."""
-        if self.tokenizer.unit == "characters":
+        if self.whole or self.tokenizer.unit == "characters":
             return self.tokenizer.decode([ids])[0]
         rows: list[list[int]] = [[]]
         for id in ids:
@@ -269,16 +295,23 @@ def prepare(
     size = tokenizer.most(report.words)
     cutter = learned or Tokenizer.learn(training(), size, tokenizer.unit, tokenizer.lowercased)
     spelling = Spelling(cutter)
-    report.dev_tokens = sum(map(len, spelling.encode(dev)))
+    report.dev_tokens = len(spelling.read("".join(dev)))
     if report.dev_tokens < 2:
         raise DataError(
             f"the dev part has {report.dev_characters:,} characters and {report.dev_tokens} tokens, too little to "
             "measure with; give a longer text, or a larger share: --set data.hold_out=0.2"
         )
+    begun = iter([[BOS]])
+
+    def encode(parts: Sequence[str]) -> list[list[int]]:
+        ids = spelling.encode(parts)
+        ids[0] = next(begun, ids[0])  # the first part of all is empty, and stands for BOS
+        return ids
+
     stream = write_stream(
         folder / "stream",
-        chain([""], training()),
-        _with_bos(spelling.encode),
+        chain([""], spelling.parts(training())),
+        encode,
         cutter.size,
         lambda done: notify("tokenising lines", done, report.lines),
     )
@@ -332,20 +365,6 @@ def _surveyed(data: TextConfig, folder: Path, report: Report, notify: Notify) ->
             report.lines += 1
             report.words += len(line.split())
             yield line
-
-
-def _with_bos(encode: Callable[[Sequence[str]], list[list[int]]]) -> Callable[[Sequence[str]], list[list[int]]]:
-    """The same, with BOS for the first text it is ever given, which is empty."""
-    begun = False
-
-    def wrapped(given: Sequence[str]) -> list[list[int]]:
-        nonlocal begun
-        ids = encode(given)
-        if not begun:
-            begun, ids[0] = True, [BOS]
-        return ids
-
-    return wrapped
 
 
 def count(stream: Stream, vocabulary: int) -> npt.NDArray[np.int64]:

@@ -93,22 +93,34 @@ def evaluate(
     if len(sources) != len(hypotheses):
         raise UsageError(f"{len(sources)} sources but {len(hypotheses)} translations: there must be one of each")
     references = _checked(hypotheses, references)
+    return TranslationScores(
+        size=len(hypotheses),
+        scores=text_scores(hypotheses, references),
+        by_length=tuple(_by_length(sources, hypotheses, references)),
+        damage=_damage(sources, hypotheses, references),
+    )
+
+
+def text_scores(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> tuple[Score, ...]:
+    """BLEU, chrF++ and TER of texts, each beside one or more references."""
+    references = _checked(hypotheses, references)
     scores = []
     for name, metric in _metrics().items():
         value = metric.corpus_score(hypotheses, _streams(references)).score
         scores.append(Score(name, float(value), str(metric.get_signature()), lower_is_better=name == "TER"))
-    return TranslationScores(
-        size=len(hypotheses),
-        scores=tuple(scores),
-        by_length=tuple(_by_length(sources, hypotheses, references)),
-        damage=_damage(sources, hypotheses, references),
-    )
+    return tuple(scores)
 
 
 def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> float:
     """The BLEU of a translation, nothing else: quick enough to follow a training run."""
     references = _checked(hypotheses, references)
     return float(_bleu_metric().corpus_score(hypotheses, _streams(references)).score)
+
+
+def chrf(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> float:
+    """The chrF++ of texts, nothing else; unlike BLEU, it tells texts of a few words apart."""
+    references = _checked(hypotheses, references)
+    return float(_metrics()["chrF++"].corpus_score(hypotheses, _streams(references)).score)
 
 
 # --- scores -------------------------------------------------------------------------------------------------------

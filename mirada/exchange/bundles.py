@@ -12,7 +12,8 @@ import numpy as np
 from mirada import bundle as bundles
 from mirada import tasks
 from mirada.config import Values, merge
-from mirada.data import documents, pictures, prepare, texts
+from mirada.data import documents, prepare, texts
+from mirada.data.pictures import labelled as pictures
 from mirada.errors import UsageError
 from mirada.exchange.imported import Imported
 from mirada.tasks.language import Units
@@ -28,7 +29,8 @@ def write_bundle(imported: Imported, source: Path, out: Path) -> None:
     if out.exists():
         raise UsageError(f"--out {out}: exists already; choose another name")
     kit, data, report = _parts(imported, source.resolve().name)
-    values: Values = {"task": task.name, **merge(task.defaults, {"model": imported.settings, "data": data})}
+    unit = {"tokenizer": {"unit": "subwords"}} if imported.task == "language" else {}
+    values: Values = {"task": task.name, **merge(task.defaults, {"model": imported.settings, "data": data}, unit)}
     card = {
         "task": task.name,
         "model": imported.settings["name"],

@@ -18,6 +18,7 @@ from mirada.config import Values, nearest
 from mirada.errors import DataError
 
 WHOLE, SHARDS = "model.safetensors", "model.safetensors.index.json"
+PICKLES = {".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle"}
 LARGEST_JSON = 64 * 2**20
 OLD_NAMES = {".LayerNorm.gamma": ".LayerNorm.weight", ".LayerNorm.beta": ".LayerNorm.bias"}
 """As the first published files called them."""
@@ -135,8 +136,7 @@ class Checkpoint:
         if (self.folder / WHOLE).exists():
             return {self.folder / WHOLE: set()}
         if not (self.folder / SHARDS).exists():
-            pickles = [*sorted(path.name for path in self.folder.glob("*.bin")), "pytorch_model.bin"]
-            if (self.folder / pickles[0]).exists():
+            if pickles := sorted(path.name for path in self.folder.iterdir() if path.suffix in PICKLES):
                 raise DataError(
                     f"{self.folder}: has its weights only in {pickles[0]}, a pickle, which can run any code when it is "
                     f"opened; convert it to {WHOLE} first (transformers: model.save_pretrained(folder))"

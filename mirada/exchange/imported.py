@@ -10,7 +10,7 @@ from torch import nn
 
 from mirada import config as configuration
 from mirada.config import Section, Values
-from mirada.data.picture_format import Format
+from mirada.data.pictures.format import Format
 from mirada.data.tokenizer import Tokenizer
 from mirada.errors import ConfigError, DataError
 from mirada.exchange.checkpoint import Checkpoint

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from mirada.contracts import BOS
+from mirada.contracts import BOS, Sizes
 from mirada.errors import DataError
 from mirada.exchange import vocabulary
 from mirada.exchange.checkpoint import Checkpoint, read_json
@@ -69,7 +69,7 @@ def read(source: Checkpoint) -> Imported:
         order=from_.order,
         untrained=[] if biased else [BIAS.ours],
     )
-    network = fill(lambda: Transformer(settings, from_.size, to.size), source, table)
+    network = fill(lambda: Transformer(settings, Sizes(from_.size, to.size)), source, table)
     for name in WAVES:
         if name in source.names and not torch.allclose(source.tensor(name), network.positions.table, atol=1e-4):
             raise DataError(f"{source.where}: {name} should be sines and cosines, as Marian's positions are")

@@ -52,7 +52,9 @@ def _transformer(name: str, width: int, heads: int, feed_forward: int, note: str
         norm="post",
         max_length=256,
     )
-    return Published(name, 2017, "6+6", width, heads, 0, 37_000, note, partial(Transformer, config, 37_000, 37_000))
+    return Published(
+        name, 2017, "6+6", width, heads, 0, 37_000, note, partial(Transformer, config, Sizes(37_000, 37_000))
+    )
 
 
 def _gpt(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from mirada.contracts import Sizes
-from mirada.data.picture_format import Format
+from mirada.data.pictures.format import Format
 from mirada.errors import DataError
 from mirada.exchange.checkpoint import Checkpoint, read_json
 from mirada.exchange.imported import ACTIVATIONS, Imported, build_settings

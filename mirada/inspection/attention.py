@@ -15,12 +15,9 @@ class CrossAttention:
 
     source: list[str]  # S tokens, the last is </s>
     target: list[str]  # T tokens, the last is </s>
+    text: str
+    """The translation."""
     weights: npt.NDArray[np.float32]  # [L, H, T, S], each row sums to 1
-
-    @property
-    def text(self) -> str:
-        """The translation."""
-        return "".join(self.target[:-1]).strip()
 
     @property
     def mean(self) -> npt.NDArray[np.float32]:
@@ -50,5 +47,6 @@ class CrossAttention:
 
 
 def shown(token: str) -> str:
-    """A token as a label: its leading space as a low line, and no dollar signs that start a formula."""
-    return token.replace(" ", "▁").replace("$", r"\$") or "∅"
+    """A token as a label: its leading space as a low line, no dollar signs that start a formula, nothing unseen."""
+    seen = "".join(letter if letter.isprintable() else "\ufffd" for letter in token)
+    return seen.replace(" ", "▁").replace("$", r"\$") or "∅"

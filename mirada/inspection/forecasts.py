@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from mirada.data.times import dates_of
+from mirada.data.series.times import dates_of
 from mirada.errors import UsageError
 
 if TYPE_CHECKING:

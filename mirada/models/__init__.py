@@ -18,7 +18,7 @@ from mirada.models.encoder import EncoderConfig, TransformerReader
 from mirada.models.gpt import GPT, GPTConfig
 from mirada.models.reader import ReaderConfig, RecurrentReader
 from mirada.models.seq2seq import Seq2Seq, Seq2SeqConfig
-from mirada.models.transformer import Transformer, TransformerConfig
+from mirada.models.transformer import Captioner, CaptionerConfig, Transformer, TransformerConfig
 from mirada.models.vit import ViT, ViTConfig
 
 
@@ -90,9 +90,7 @@ MODELS: dict[str, Entry] = {
     "transformer": Entry(
         2017, "Vaswani et al., Attention Is All You Need", "softmax(Q Kᵀ / √d_k) V",
         {
-            "translation": Service(
-                TransformerConfig, lambda c, sizes: Transformer(c, sizes.inputs, sizes.outputs), transformer.PRESETS
-            ),
+            "translation": Service(TransformerConfig, Transformer, transformer.PRESETS),
             **{task: Service(EncoderConfig, TransformerReader, encoder.PRESETS) for task in READING},
         },
     ),
@@ -111,6 +109,10 @@ MODELS: dict[str, Entry] = {
     "vit": Entry(
         2021, "Dosovitskiy et al., An Image is Worth 16x16 Words", "softmax(Q Kᵀ / √d_k) V over patches",
         {"pictures": Service(ViTConfig, ViT, vit.PRESETS)},
+    ),
+    "captioner": Entry(
+        2021, "Liu et al., CPTR: Full Transformer Network for Image Captioning", "p(y_t | y_1 … y_{t−1}, patches)",
+        {"captioning": Service(CaptionerConfig, Captioner, transformer.CAPTIONERS)},
     ),
 }  # fmt: skip
 """The lineage, in the order of its years."""

@@ -14,36 +14,35 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
-from mirada.blocks import Dropout, Encoder, EncoderLayer, Patches
+from mirada.blocks import Dropout, Encoder, EncoderLayer, Patches, suggest_patch
 from mirada.config import Section, Values
 from mirada.contracts import ALL_ON, Reader, Reading, Sizes, Switches, Tape
-
-SMALLEST, LARGEST = 2, 16
-"""Of the patches that are chosen by the size of the picture, in pixels."""
 
 
 class ViTConfig(Section):
     """Sizes and choices of a Vision Transformer."""
 
     name: Literal["vit"] = "vit"
-    width: int = Field(128, ge=2, le=16384)
+    width: int = Field(64, ge=2, le=16384)
     """D, the size of every vector that flows through the model."""
     heads: int = Field(4, ge=1)
-    layers: int = Field(4, ge=1, le=256)
+    layers: int = Field(3, ge=1, le=256)
     feed_forward: int | None = Field(None, ge=1, le=131072)
     """The inner size of the two-layer perceptron; 4 D unless given."""
     patch: int | None = Field(None, ge=1, le=1024)
-    """The side of a patch in pixels. Unless given, a quarter of the picture's longer side, from 2 to 16: on a few
-    thousand small pictures, few large patches learned faster and better than many small ones."""
-    frames: int = Field(1, ge=1, le=1024)
-    """The depth of a patch of a video, in frames."""
+    """The side of a patch in pixels; unless given, a quarter of the picture's longer side, from 2 to 16."""
+    frames: int | None = Field(None, ge=1, le=1024)
+    """The depth of a patch of a video, in frames. Unless given, 2 where there are 4 or more and an even number, else 1:
+    which way a shape moves was told right of 400 dev videos after 40 s for 60 % with 1, 99.8 % with 2, 100 % with 4."""
     pool: Literal["class", "mean"] = "class"
     """What a picture is classified by: the vector of the class token, or the mean of all patches."""
     activation: Literal["gelu", "gelu_tanh", "relu"] = "gelu"
     eps: float = Field(1e-12, gt=0)
     """Of the normalisations."""
-    dropout: float | None = Field(None, ge=0, lt=1)
-    """Unless given, by how often the data will be seen: none for a few epochs, up to 0.2 for many."""
+    dropout: float | None = Field(0.1, ge=0, lt=1)
+    """null: by how often the data will be seen, which is 0.2 for a few thousand pictures in three minutes. That was too
+    much: 95.8 of 100 dev digits right, 96.9 with 0.1; of MNIST, 128 wide, 96.1 and 97.5. Without any, warped digits
+    were as often right, at a higher dev loss: 0.18 and 0.13 on two parts, 0.14 and 0.11 with 0.1. One run each."""
 
     @model_validator(mode="after")
     def _heads_divide_width(self) -> ViTConfig:
@@ -52,14 +51,18 @@ class ViTConfig(Section):
         return self
 
     def patch_for(self, height: int, width: int) -> int:
-        """The side of a patch for pictures of this size; the same for a size that is rounded down to whole patches."""
-        return self.patch or min(LARGEST, max(SMALLEST, max(height, width) // 4))
+        """The side of a patch for pictures of this size."""
+        return self.patch or suggest_patch(height, width)
+
+    def frames_for(self, frames: int) -> int:
+        """The depth of a patch for videos of so many frames."""
+        return self.frames or (2 if frames >= 4 and frames % 2 == 0 else 1)
 
     def patches(self, shape: tuple[int, ...]) -> int:
         """N, of pixels [C, F, H, W]."""
         _, frames, height, width = shape
         patch = self.patch_for(height, width)
-        return (frames // self.frames) * (height // patch) * (width // patch)
+        return (frames // self.frames_for(frames)) * (height // patch) * (width // patch)
 
 
 def _sizes(width: int, heads: int, layers: int) -> Values:
@@ -67,11 +70,13 @@ def _sizes(width: int, heads: int, layers: int) -> Values:
 
 
 PRESETS: dict[str, Values] = {
-    "tiny": _sizes(64, 4, 3),
-    "small": _sizes(128, 4, 4),
+    "tiny": _sizes(32, 4, 2),
+    "small": _sizes(64, 4, 3),
     "base": _sizes(768, 12, 12),
     "big": _sizes(1024, 16, 24),
 }
+"""`small` is for a few thousand small pictures and a few minutes: 128 wide, in 4 layers, a step took three times as
+long, and after as many steps it was not better on dev digits (97.2 and 97.2 of 100; 64 in 3 layers: 96.9 and 98.6)."""
 
 
 class ViT(Reader):
@@ -82,8 +87,8 @@ class ViT(Reader):
     def __init__(self, config: ViTConfig, sizes: Sizes):
         super().__init__()
         c = self.config = config
-        channels, _, height, width = sizes.shape
-        self.patches = Patches(channels, c.patch_for(height, width), c.width, c.frames)
+        channels, frames, height, width = sizes.shape
+        self.patches = Patches(channels, c.patch_for(height, width), c.width, c.frames_for(frames))
         # Tables of vectors, not matrices: with an axis more, Muon leaves them alone.
         self.class_token = nn.Parameter(torch.randn(1, 1, c.width) * 0.02)
         self.positions = nn.Parameter(torch.randn(1, 1 + c.patches(sizes.shape), c.width) * 0.02)

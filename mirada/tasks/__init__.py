@@ -15,6 +15,7 @@ HOMES = {
     "translation": ("translation", "TranslationTask"),
     "classification": ("classification", "ClassificationTask"),
     "pictures": ("pictures", "PicturesTask"),
+    "captioning": ("captioning", "CaptioningTask"),
     "tagging": ("tagging", "TaggingTask"),
     "forecasting": ("forecasting", "ForecastingTask"),
     "language": ("language", "LanguageTask"),

@@ -1,10 +1,10 @@
-"""Classification, many to one: a text to one of a few labels."""
+"""Classification, many to one: a text, or a pair of texts, to one of a few labels."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, overload
 
@@ -20,13 +20,17 @@ from mirada.data.labelled import (
     LabelledBatches,
     LabelledConfig,
     PreparedTexts,
+    framed,
     prepare,
     read_labelled,
+    segments,
 )
 from mirada.data.labelled import dump as dump_examples
 from mirada.data.labelled import load as load_examples
+from mirada.data.readers.labelled import TAB, joined
+from mirada.data.text import shown_text
 from mirada.data.tokenizer import Tokenizer, TokenizerConfig
-from mirada.errors import BundleError, ConfigError, DataError, UsageError
+from mirada.errors import BundleError, ConfigError, DataError, InputError, UsageError
 from mirada.evaluation.labels import LabelScores, evaluate_labels
 from mirada.inspection.embeddings import Embeddings
 from mirada.models.bag import Bag
@@ -57,15 +61,18 @@ class Labels:
 
     tokenizer: Tokenizer
     labels: list[str]
+    parts: int = 1
+    """Of a text: two when pairs are classified."""
 
     @property
     def sizes(self) -> Sizes:
         return Sizes(self.tokenizer.size, len(self.labels))
 
     def files(self) -> dict[str, bytes]:
+        about = self.labels if self.parts == 1 else {"labels": self.labels, "parts": self.parts}
         return {
             "tokenizer.json": self.tokenizer.to_json().encode("utf-8"),
-            "labels.json": json.dumps(self.labels, ensure_ascii=False).encode("utf-8"),
+            "labels.json": json.dumps(about, ensure_ascii=False).encode("utf-8"),
         }
 
 
@@ -77,14 +84,14 @@ class Texts:
 
     @property
     def kit(self) -> Labels:
-        return Labels(self.data.tokenizer, self.data.labels)
+        return Labels(self.data.tokenizer, self.data.labels, self.data.report.parts)
 
     @property
     def dev(self) -> Labelled:
         return self.data.dev
 
     def batches(self, tokens: int, seed: int) -> LabelledBatches:
-        return LabelledBatches(self.data.corpus, tokens, seed)
+        return LabelledBatches(self.data.corpus, tokens, seed, self.data.report.parts)
 
     def report(self) -> dict[str, Any]:
         return asdict(self.data.report)
@@ -94,9 +101,10 @@ class Texts:
         held = f", {report.dev:,} dev" + (" (held out, the same share of each class)" if report.held_out else "")
         shown = ", ".join(f"{label} {count:,}" for label, count in list(report.classes.items())[:8])
         more = f", … {len(report.classes)} classes" if len(report.classes) > 8 else ""
-        cut = {"texts longer than data.max_tokens, which were cut": report.cut} if report.cut else {}
+        what = "texts" if report.parts == 1 else "pairs"
+        cut = {f"{what} longer than data.max_tokens, which were cut": report.cut} if report.cut else {}
         return Told(
-            f"{report.training:,} training texts ({shown}{more}){held}, {report.vocabulary:,} words",
+            f"{report.training:,} training {what} ({shown}{more}){held}, {report.vocabulary:,} words",
             report.notes,
             report.excluded,
             cut,
@@ -121,43 +129,70 @@ class ClassificationModel(Model):
         return self.kit.labels
 
     @overload
-    def classify(self, texts: str) -> Classification: ...  # type: ignore[overload-overlap]
+    def classify(self, texts: str, *, first: int = ...) -> Classification: ...  # type: ignore[overload-overlap]
     @overload
-    def classify(self, texts: Sequence[str]) -> list[Classification]: ...
+    def classify(self, texts: Sequence[str | tuple[str, str]], *, first: int = ...) -> list[Classification]: ...
 
-    def classify(self, texts: str | Sequence[str]) -> Classification | list[Classification]:
-        """The likeliest label of a text, or of many, in order, with the probability of each label."""
+    def classify(
+        self, texts: str | Sequence[str | tuple[str, str]], *, first: int = 1
+    ) -> Classification | list[Classification]:
+        """The likeliest label of a text, or of many, in order, with the probability of each label.
+
+        Of a model for pairs, each is a tuple of two texts, or one with a tab between them. `first` is the number that
+        the first of them has when one is refused.
+        """
         if isinstance(texts, str):
             return self.classify([texts])[0]
-        probabilities, cut = self.probabilities(texts)
+        probabilities, cut = self.probabilities([self._text(text, n) for n, text in enumerate(texts, first)])
         found = []
         for row, beyond in zip(probabilities.tolist(), cut, strict=True):
             ranked = sorted(zip(self.labels, row, strict=True), key=lambda pair: -pair[1])
             found.append(Classification(*ranked[0], dict(ranked), beyond))
         return found
 
+    def _text(self, given: str | tuple[str, str], number: int) -> str:
+        """A text as the data has it, if it has as many parts as the model's."""
+        text = given if isinstance(given, str) else joined(given)
+        if self.kit.parts == 1:
+            if text is given:
+                return text
+            raise InputError(f"text {number} is a pair: {shown_text(text)}; the model classifies single texts")
+        tabs = text.count(TAB)
+        if tabs != 1:
+            raise InputError(
+                f"text {number} has {tabs or 'no'} tab{'s' * (tabs > 1)}: {shown_text(text)}; the model classifies "
+                "pairs: write the first text, a tab, and the second"
+            )
+        return text
+
     @torch.inference_mode()
     def probabilities(self, texts: Sequence[str]) -> tuple[Tensor, list[int]]:
         """Of every label for every text [N, K]; and how many tokens of each text were cut off."""
-        limit = int(self.config["data"]["max_tokens"])
-        encoded = self.kit.tokenizer.encode(texts)
-        cut = [max(0, len(ids) - limit) for ids in encoded]
-        ids = [[*text[:limit], EOS] for text in encoded]
+        framed_, cut = framed(self.kit.tokenizer, texts, self.kit.parts, int(self.config["data"]["max_tokens"]))
+        ids = [[*text, EOS] for text in framed_]
         found = torch.empty(len(ids), len(self.labels))
         for numbers in similar([len(text) for text in ids], CELLS):
-            batch = pad([ids[number] for number in numbers]).to(self.device)
-            found[numbers] = self.network.output(self.network.pool(batch)).softmax(-1).cpu()
+            batch = pad([ids[number] for number in numbers])
+            if self.kit.parts > 1:
+                batch = replace(batch, segments=segments(batch.inputs))
+            found[numbers] = self.network.output(self.network.pool(batch.to(self.device))).softmax(-1).cpu()
         return found, cut
 
     def evaluate(
-        self, texts: str | Path | Iterable[tuple[str, str]], *, columns: Sequence[str] = (), **other: Any
+        self,
+        texts: str | Path | Iterable[tuple[str | tuple[str, str], str]],
+        *,
+        columns: Sequence[str] = (),
+        **other: Any,
     ) -> LabelScores:
-        """Classify the texts of a test set (a file, or pairs of text and label) and score the result."""
+        """Classify the texts of a test set (a file, or texts each with its label) and score the result."""
         if not isinstance(texts, (str, Path)):
-            return self.score(list(texts))
+            return self.score([(self._text(text, n), label) for n, (text, label) in enumerate(texts, 1)])
         settings = {**self.config["data"], "columns": columns or self.config["data"]["columns"]}
         data = LabelledConfig.model_validate(settings)
-        return self.score(read_labelled(data.open((str(texts),))))
+        if data.parts != self.kit.parts:
+            raise UsageError(f"--columns {','.join(columns)}: {_kind(self.kit.parts)} by the model {self.path}")
+        return self.score(read_labelled(data.open((str(texts),)), data.parts))
 
     def score(self, dev: Labelled) -> LabelScores:
         truth = self._numbers(dev)
@@ -173,7 +208,7 @@ class ClassificationModel(Model):
         loss = -probabilities.gather(1, truth[:, None]).clamp_min(1e-30).log().mean().item()
         accuracy = 100 * (predicted == truth).float().mean().item()
         text, label = chosen[0]
-        example = (" ".join(text.split())[:100], self.labels[int(predicted[0])], label)
+        example = (" ".join(text.replace(TAB, " | ").split())[:100], self.labels[int(predicted[0])], label)
         return Validation(accuracy, "accuracy", figures={"loss": loss}, example=example)
 
     def _numbers(self, dev: Labelled) -> list[int]:
@@ -194,7 +229,8 @@ class ClassificationModel(Model):
         if not isinstance(self.network, Bag):
             raise UsageError(f"{self.path}: only a bag can say which words decided; this is {self.card['model']}")
         best = self.labels.index(self.classify(text).label)
-        ids = torch.tensor(self.kit.tokenizer.encode([text])[0])
+        (framed_,), _ = framed(self.kit.tokenizer, [self._text(text, 1)], self.kit.parts, int(1e9))
+        ids = torch.tensor(framed_)
         rows = []
         for gram, scores in self.network.why(ids):
             others = (scores.sum() - scores[best]) / (len(scores) - 1)
@@ -206,8 +242,13 @@ class ClassificationModel(Model):
         return embeddings_of(self.network, self.kit.tokenizer, self.path)
 
 
+def _kind(parts: int) -> str:
+    """What columns are to be named."""
+    return "two texts and their label are read" if parts > 1 else "a text and its label are read"
+
+
 class ClassificationTask(Task):
-    """A text to one of a few labels."""
+    """A text, or a pair of texts, to one of a few labels."""
 
     name = "classification"
     verb = "classify"
@@ -236,15 +277,18 @@ class ClassificationTask(Task):
 
     def describe(self, card: Mapping[str, Any]) -> list[tuple[str, str]]:
         data = card["data"]
-        left_out = sum(data["excluded"].values())
+        left_out, what = sum(data["excluded"].values()), "pairs" if data.get("parts", 1) > 1 else "texts"
         return [
             ("labels", ", ".join(f"{label} {count:,}" for label, count in data["classes"].items())),
-            ("data", f"{data['training']:,} texts, {data['words']:,} words, {left_out:,} left out"),
-            ("dev", f"{data['dev']:,} texts" + (", held out of the data" if data["held_out"] else "")),
+            ("data", f"{data['training']:,} {what}, {data['words']:,} words, {left_out:,} left out"),
+            ("dev", f"{data['dev']:,} {what}" + (", held out of the data" if data["held_out"] else "")),
             ("words", f"{data['vocabulary']:,}"),
         ]
 
     def prepare(self, built: Mapping[str, Any], folder: Path, notify: Notify, kit: Labels | None = None) -> Texts:
+        if isinstance(kit, Labels) and kit.parts != built["data"].parts:
+            columns = ",".join(built["data"].columns) or "none"
+            raise UsageError(f"--columns {columns}: {_kind(kit.parts)} by the base")
         learned = (kit.tokenizer, getattr(kit, "labels", None)) if kit else None
         return Texts(prepare(built["data"], built["tokenizer"], folder, notify, learned))
 
@@ -258,12 +302,13 @@ class ClassificationTask(Task):
     def open(self, files: Mapping[str, bytes], where: Path) -> Labels:
         need(files, where, "tokenizer.json", "labels.json")
         try:
-            labels = json.loads(files["labels.json"])
+            about = json.loads(files["labels.json"])
         except ValueError:
-            labels = None
-        if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
+            about = None
+        labels, parts = (about.get("labels"), about.get("parts")) if isinstance(about, dict) else (about, 1)
+        if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels) or parts not in (1, 2):
             raise BundleError(f"{where / 'labels.json'}: is not a list of labels")
-        return Labels(Tokenizer.load(where / "tokenizer.json"), labels)
+        return Labels(Tokenizer.load(where / "tokenizer.json"), labels, parts)
 
     def read_dev(self, text: str) -> Labelled:
         return load_examples(text)

@@ -1,6 +1,6 @@
 """Simulates how a series may go on, along many paths at once: each value is drawn from what the network says of it.
 
-    y_{t+1} = mean + spread · ε,   x_{t+1} = x̂_{t+1} + d · y_{t+1}       (x̂ the naive forecast, `mirada.data.windows`)
+    y_{t+1} = mean + spread · ε,   x_{t+1} = x̂_{t+1} + d · y_{t+1}       (x̂ the naive forecast: `data.series.windows`)
 
 A recurrent network carries its state along each path, a Transformer the keys and values of the last steps.
 """
@@ -19,8 +19,8 @@ from torch import Tensor
 
 from mirada.blocks import EncoderLayer, KeyValues, future_mask
 from mirada.contracts import Reader, Reading
-from mirada.data.series import Numbers
-from mirada.data.windows import Frame, fed_back
+from mirada.data.series.table import Numbers
+from mirada.data.series.windows import Frame, fed_back
 from mirada.models.encoder import TransformerReader
 from mirada.models.reader import RecurrentReader
 from mirada.recurrent import Memory

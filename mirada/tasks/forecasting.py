@@ -20,11 +20,11 @@ from torch import nn
 from mirada.bundle import need
 from mirada.contracts import Loss, Reader, Sizes, Validation
 from mirada.data.doctor import Notify
-from mirada.data.series import Numbers, Series
+from mirada.data.series.table import Numbers, Series
+from mirada.data.series.timeline import Report, SeriesConfig, Timeline, prepare
+from mirada.data.series.times import continue_times
+from mirada.data.series.windows import Frame, Windows
 from mirada.data.text import shown_text
-from mirada.data.timeline import Report, SeriesConfig, Timeline, prepare
-from mirada.data.times import continue_times
-from mirada.data.windows import Frame, Windows
 from mirada.errors import BundleError, ConfigError, DataError, UsageError
 from mirada.evaluation.forecasts import ForecastScores, Intervals, evaluate_forecasts, naive_scale
 from mirada.inspection.forecasts import draw_forecast

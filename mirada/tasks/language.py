@@ -13,11 +13,12 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from mirada import config as configuration
 from mirada.bundle import need
 from mirada.contracts import EOS, Batch, Generator, Loss, Reader, Reading, Sizes, State, Step, Validation
+from mirada.data.checks import has_invalid_bytes
 from mirada.data.doctor import Notify
 from mirada.data.stream import Spans, StreamBatches
+from mirada.data.text import shown_text
 from mirada.data.texts import (
     Lines,
     Pen,
@@ -25,7 +26,6 @@ from mirada.data.texts import (
     Spelling,
     TextConfig,
     dump,
-    lines_of,
     load,
     load_counts,
     prepare,
@@ -33,19 +33,16 @@ from mirada.data.texts import (
 )
 from mirada.data.tokenizer import Tokenizer, TokenizerConfig
 from mirada.decoding import DecodeConfig, Hypothesis, decode, decoding
-from mirada.errors import ConfigError, DataError, UsageError
+from mirada.errors import ConfigError, DataError, InputError, UsageError
 from mirada.evaluation.texts import MEASURES, TextScores, divisor, evaluate_text
 from mirada.inspection.embeddings import Embeddings
 from mirada.tasks.objectives import NextToken
 from mirada.tasks.reading import embeddings_of
-from mirada.tasks.task import Model, Task, Told
+from mirada.tasks.surprise import surprise
+from mirada.tasks.task import Task, Told, Writer
 
 PIECE = 64
 """Steps that gradients flow back, unless told."""
-STEPS = 4096
-"""Steps that are read at a time where a text is measured."""
-CHUNK = 256
-"""Of them, those whose scores [CHUNK, V] are computed at a time."""
 UNHEARD_OF = -1e4
 """The score of an end where there is none: never chosen, but what the length limit can still force."""
 TOKENS_FOR_EACH = 50
@@ -137,16 +134,24 @@ class Text:
 
 
 class _Sayable:
-    """A generator that never says <unk>, for which there is nothing to write, nor an end where texts have none."""
+    """A generator that never says <unk>, for which there is nothing to write, nor an end where texts have none.
 
-    def __init__(self, generator: Generator, spelling: Spelling):
-        self.generator = generator
-        self.unknown, self.endless = spelling.tokenizer.unknown, not spelling.sequences
+    A text that is cut after `tokens` tokens does not pay for an end it does not have: there, EOS has probability 1.
+    """
+
+    def __init__(self, generator: Generator, spelling: Spelling, tokens: int):
+        self.generator, self.left, self.size = generator, tokens, spelling.tokenizer.size
+        self.unknown, self.endless = spelling.tokenizer.unknown, not (spelling.sequences or spelling.whole)
 
     def start(self, batch: Batch, *, attention: bool = False) -> Step:
         return self._without(self.generator.start(batch, attention=attention))
 
     def step(self, tokens: Tensor, state: State) -> Step:
+        self.left -= 1
+        if not self.left:  # nothing more is to be said, so the last token need not be read
+            logits = torch.full((len(tokens), self.size), -torch.inf, device=tokens.device)
+            logits[:, EOS] = 0.0
+            return Step(logits, state)
         return self._without(self.generator.step(tokens, state))
 
     def _without(self, step: Step) -> Step:
@@ -158,44 +163,13 @@ class _Sayable:
         return step._replace(logits=logits)
 
 
-@torch.inference_mode()
-def surprise(network: Reader, ids: Tensor, length: int) -> Tensor:
-    """−log₂ p of every id but the first [n], given all before it.
-
-    A network that can go on (`advance`) reads the text in one row, in order, with its memory carried through all of it.
-    Any other reads windows of `length` ids, the first half of each only to know what came before.
-    """
-    inputs, truth = ids[:-1], ids[1:]
-    found = []
-    advance: Any = getattr(network, "advance", None)
-    if advance is not None:
-        memory = None
-        for x, y in zip(inputs.split(STEPS), truth.split(STEPS), strict=True):
-            h, memory = advance(x[None], memory)
-            for part, said in zip(h[0].split(CHUNK), y.split(CHUNK), strict=True):
-                found.append(_bits(network.output(part), said))
-        return torch.cat(found)
-    for first, end in windows(len(truth), length):
-        begin = max(0, end - length)
-        h = network.read(Reading(inputs[None, begin:end], torch.tensor([end - begin], device=ids.device)))
-        found.append(_bits(network.output(h[0, first - begin :]), truth[first:end]))
-    return torch.cat(found)
+def _sound(prompt: str) -> str:
+    if has_invalid_bytes(prompt):
+        raise InputError(f"the prompt has bytes that are not UTF-8: {shown_text(prompt)}; set your terminal to UTF-8")
+    return prompt
 
 
-def windows(steps: int, length: int) -> Iterator[tuple[int, int]]:
-    """The steps [first, end) that each window is asked about: all of the first one, of others the second half."""
-    first, end = 0, min(length, steps)
-    while first < steps:
-        yield first, end
-        first, end = end, min(end + max(1, length // 2), steps)
-
-
-def _bits(logits: Tensor, truth: Tensor) -> Tensor:
-    """−log₂ p(truth) for rows of logits [N, V]."""
-    return (logits.logsumexp(-1) - logits.gather(1, truth[:, None])[:, 0]).double() / np.log(2)
-
-
-class LanguageModel(Model):
+class LanguageModel(Writer):
     """A trained language model, opened from its bundle."""
 
     network: Reader
@@ -210,8 +184,7 @@ class LanguageModel(Model):
         given = {key: value for key, value in changes.items() if value is not None}
         if "beam" in given:
             given = {"sample": False, **given}
-        built = configuration.build({"decode": DecodeConfig}, {"decode": {**self.config.get("decode", {}), **given}})
-        config: DecodeConfig = built["decode"]
+        config = super().decode_config(**given)
         if config.n_best > 1:
             raise UsageError(f"n_best={config.n_best}: one continuation is written at a time; use other seeds for more")
         return config
@@ -223,50 +196,61 @@ class LanguageModel(Model):
 
         Whatever the model does not know in the prompt is read as <unk>: see `unknown`.
         """
-        config = self.decode_config(**decode_)
-        before, batch, limits = self._begin(prompt, tokens)
-        return self._made(prompt, before, decode(self._generator, batch, config, limits)[0][0])
+        return self._found(self.decode_config(**decode_), prompt, self._begin(prompt, tokens), tokens)
 
     def stream(self, prompt: str = "", *, tokens: int = 200, **decode_: Any) -> Iterator[str]:
         """The text of `generate` in pieces, while it is written; of a search, when it is done."""
-        config = self.decode_config(**decode_)
-        before, batch, limits = self._begin(prompt, tokens)
-        return self._pieces(prompt, before, batch, config, limits)
+        return self._pieces(self.decode_config(**decode_), prompt, self._begin(prompt, tokens), tokens)
 
-    def _pieces(
-        self, prompt: str, before: list[int], batch: Batch, config: DecodeConfig, limits: list[int]
-    ) -> Iterator[str]:
+    def _pieces(self, config: DecodeConfig, prompt: str, before: list[int], tokens: int) -> Iterator[str]:
         if config.width > 1:
-            yield self._made(prompt, before, decode(self._generator, batch, config, limits)[0][0]).text
+            yield self._found(config, prompt, before, tokens).text
             return
         pen = self._pen(prompt, before)
-        for chosen in decoding(self._generator, batch, config, limits):
+        for chosen in decoding(*self._asked(before, tokens), config, [tokens + 1]):  # + 1: the limit counts EOS
             if piece := pen.write(int(chosen)):
                 yield piece
         if piece := pen.end():
             yield piece
 
-    def _begin(self, prompt: str, tokens: int) -> tuple[list[int], Batch, list[int]]:
+    def _begin(self, prompt: str, tokens: int) -> list[int]:
         if tokens < 1:
             raise UsageError(f"--tokens {tokens}: write at least 1")
-        before = [*self.kit.spelling.opening, *self.kit.spelling.read(prompt)]
-        target = torch.tensor([before], device=self.device)
-        return before, Batch(target[:, :0], target), [tokens + 1]  # + 1: the limit counts EOS
+        return self.kit.spelling.before(_sound(prompt))
 
-    def _made(self, prompt: str, before: list[int], found: Hypothesis) -> Continuation:
-        ids = found.tokens[len(before) - 1 :]  # they have the forced prefix, but not BOS
+    def _asked(self, before: list[int], tokens: int) -> tuple[Generator, Batch]:
+        network: Any = self.network
+        target = torch.tensor([before], device=self.device)
+        return _Sayable(network, self.kit.spelling, tokens), Batch(target[:, :0], target)
+
+    def _found(self, config: DecodeConfig, prompt: str, before: list[int], tokens: int) -> Continuation:
+        """The best text: log p / length^α, where the length counts EOS only if the model has said it."""
+        most = config if config.sample else config.model_copy(update={"n_best": config.beam * (tokens + 1)})
+        texts = decode(*self._asked(before, tokens), most, [tokens + 1])[0]
+        first = len(before) - 1  # they have the forced prefix, but not its first token
+
+        def score(text: Hypothesis) -> float:
+            return text.log_probability / min(len(text.tokens) - first + 1, tokens) ** config.length_penalty
+
+        ids = max(texts, key=score).tokens[first:]
         pen = self._pen(prompt, before)
-        return Continuation("".join(map(pen.write, ids)) + pen.end(), prompt, tuple(ids), found.complete)
+        return Continuation("".join(map(pen.write, ids)) + pen.end(), prompt, tuple(ids), len(ids) < tokens)
 
     def _pen(self, prompt: str, before: list[int]) -> Pen:
         """A pen that goes on behind the prompt; words need no space when there is one already."""
         spaced = self.kit.spelling.sequences and prompt[-1:].isspace()
         return Pen(self.kit.spelling, [] if spaced else before)
 
-    @property
-    def _generator(self) -> Generator:
-        network: Any = self.network
-        return _Sayable(network, self.kit.spelling)
+    def beyond(self, prompt: str, tokens: int) -> str:
+        """What there is to say of a text that is longer than the context the model sees; nothing if it is not."""
+        if hasattr(self.network, "advance"):  # it carries on what it has read
+            return ""
+        size, context = len(self.kit.spelling.before(prompt)), int(self.config["model"]["max_length"])
+        if size > context:
+            return f"the prompt has {size:,} tokens; the model sees the last {context:,}"
+        if size + tokens > context + 1:
+            return f"the model sees {context:,} tokens at most; beyond them it goes on from the last ones"
+        return ""
 
     def text_of(self, ids: Sequence[int]) -> str:
         """The text of ids."""
@@ -274,7 +258,7 @@ class LanguageModel(Model):
 
     def unknown(self, prompt: str) -> list[str]:
         """What the model does not know in a prompt."""
-        return self.kit.spelling.unknown(prompt)
+        return self.kit.spelling.unknown(_sound(prompt))
 
     # ── measuring ─────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -297,8 +281,8 @@ class LanguageModel(Model):
 
     def score(self, dev: str | Lines) -> TextScores:
         """How well the model foresees a text."""
-        given = lines_of(dev) if isinstance(dev, str) else dev
-        ids = [id for row in self.kit.spelling.encode(given) for id in row]
+        text = dev if isinstance(dev, str) else "".join(dev)
+        ids = self.kit.spelling.read(text)
         if not ids:
             raise DataError("there is nothing to measure with: the text is empty")
         tokenizer, length = self.kit.tokenizer, self.config["data"]["length"]
@@ -307,7 +291,7 @@ class LanguageModel(Model):
             self._bits(ids).numpy(),
             np.array(ids),
             self.kit.counts,
-            sum(map(len, given)),
+            len(text),
             tokenizer.unit,
             tokenizer.unknown,
             how,
@@ -316,7 +300,7 @@ class LanguageModel(Model):
     def validate(self, dev: Lines, size: int) -> Validation:
         """Bits per character at the beginning of the dev part, and how the model would go on there."""
         spelling, unit = self.kit.spelling, self.kit.tokenizer.unit
-        ids = [id for row in spelling.encode(dev) for id in row][: size * TOKENS_FOR_EACH]
+        ids = spelling.read("".join(dev))[: size * TOKENS_FOR_EACH]
         bits = float(self._bits(ids).sum())
         value = bits / divisor(unit, len(ids), len(spelling.text_of(ids)))
         half = min(SHOWN, len(ids) // 2)

@@ -14,11 +14,13 @@ import torch
 
 from mirada.bundle import need
 from mirada.contracts import EOS, Loss, Sizes, Validation
+from mirada.data.checks import has_invalid_bytes
 from mirada.data.corpus import Ids
 from mirada.data.doctor import Notify
 from mirada.data.documents import DocumentsConfig, GapBatches, PreparedDocuments, documents, prepare
+from mirada.data.text import shown_text
 from mirada.data.tokenizer import Tokenizer, TokenizerConfig
-from mirada.errors import ConfigError, InputError
+from mirada.errors import ConfigError, InputError, UsageError
 from mirada.evaluation.score import Evaluation, Score
 from mirada.inspection.embeddings import Embeddings
 from mirada.models.bert import BertForPretraining
@@ -105,6 +107,8 @@ class MaskedModel(Model):
 
     def fill(self, text: str, count: int = 5) -> list[list[tuple[str, float]]]:
         """For each gap of a text, written [MASK], the likeliest words with their probabilities."""
+        if count < 1:
+            raise UsageError(f"--count {count}: ask for at least 1 word")
         ids = self._with_gaps(text)
         with torch.inference_mode():
             h = self.network.read(pad([[*ids, EOS]]).to(self.device))[0]  # [T, D]
@@ -117,6 +121,8 @@ class MaskedModel(Model):
 
     def _with_gaps(self, text: str) -> list[int]:
         mask = self.kit.tokenizer.mask
+        if has_invalid_bytes(text):
+            raise InputError(f"the text has bytes that are not UTF-8: {shown_text(text)}; set your terminal to UTF-8")
         if GAP not in text or mask is None:
             raise InputError(f"there is no gap in {text[:60]!r}: write {GAP} where a word is to be found")
         ids: list[int] = []

@@ -15,12 +15,12 @@ from mirada.bundle import need
 from mirada.contracts import Loss, Reading, Sizes, Validation
 from mirada.data.corpus import batched
 from mirada.data.doctor import Notify
-from mirada.data.picture_batches import PictureBatches, Pictures
-from mirada.data.picture_format import Format
-from mirada.data.pictures import DEV_BYTES, PicturesConfig, PreparedPictures, prepare
-from mirada.data.pixels import BadPicture, Pixels, open_pictures
+from mirada.data.pictures.batches import PictureBatches, Pictures
+from mirada.data.pictures.format import Format
+from mirada.data.pictures.labelled import PicturesConfig, PreparedPictures, prepare
+from mirada.data.pictures.pixels import BadPicture, Pixels, open_pictures
 from mirada.data.text import shown_text
-from mirada.errors import BundleError, ConfigError, DataError, InputError
+from mirada.errors import BundleError, DataError, InputError
 from mirada.evaluation.labels import LabelScores, evaluate_labels
 from mirada.models.vit import ViT
 from mirada.tasks.classification import Classification
@@ -74,7 +74,7 @@ class Gallery:
         return PictureKit(self.data.labels, self.data.format)
 
     @property
-    def dev(self) -> Pictures:
+    def dev(self) -> Pictures[str]:
         return self.data.dev
 
     def batches(self, tokens: int, seed: int) -> PictureBatches:
@@ -87,7 +87,7 @@ class Gallery:
             self.patches,
             tokens,
             seed,
-            shift=report.augmented,
+            augment=report.augmented,
             flip=self.flip,
         )
 
@@ -101,9 +101,11 @@ class Gallery:
         more = f", … {len(report.classes)} classes" if len(report.classes) > 8 else ""
         notes = list(report.notes)
         if report.augmented:
-            notes.append(f"{report.noun} are shifted a little, anew in every epoch [--set data.augment=false]")
-        if len(kept := self._kept()) < len(self.dev):
-            notes.append(f"the bundle keeps {len(kept):,} of the dev {report.noun}, to measure with later")
+            notes.append(
+                f"{report.noun} are turned, scaled and shifted a little, anew in every epoch [--set data.augment=false]"
+            )
+        if len(self.dev.kept) < len(self.dev):
+            notes.append(f"the bundle keeps {len(self.dev.kept):,} of the dev {report.noun}, to measure with later")
         return Told(
             f"{report.training:,} training {report.noun}, {report.format} ({shown}{more}){held}, "
             f"{self.patches:,} patches each",
@@ -111,12 +113,8 @@ class Gallery:
             report.excluded,
         )
 
-    def _kept(self) -> Pictures:
-        """As much of the dev part as a bundle should hold, evenly chosen."""
-        return self.dev[:: -(-self.dev.pixels.size // DEV_BYTES) or 1]
-
     def dev_file(self) -> str:
-        return self._kept().dump()
+        return self.dev.kept.dump()
 
 
 class PictureModel(Model):
@@ -190,14 +188,14 @@ class PictureModel(Model):
 
         return self._scores(truth, self.probabilities(whole()))
 
-    def score(self, dev: Pictures) -> LabelScores:
+    def score(self, dev: Pictures[str]) -> LabelScores:
         return self._scores(self._numbers(dev.labels, dev.places.__getitem__), self.probabilities(dev.pixels))
 
     def _scores(self, truth: Sequence[int], probabilities: Tensor) -> LabelScores:
         found = evaluate_labels(truth, probabilities.argmax(-1).tolist(), self.labels)
         return PictureScores(found.size, found.scores, found.classes, found.confusion)
 
-    def validate(self, dev: Pictures, size: int) -> Validation:
+    def validate(self, dev: Pictures[str], size: int) -> Validation:
         """Accuracy on a part of the dev set, and the mean loss."""
         chosen = dev[:: max(1, len(dev) // size)]
         truth = torch.tensor(self._numbers(chosen.labels, chosen.places.__getitem__))
@@ -228,14 +226,11 @@ class PicturesTask(Task):
     default_model = "vit"
     sections = {"data": PicturesConfig}
     defaults = {"train": {"label_smoothing": 0.1, "validate_sentences": 5000, "batch_tokens": 512}}
+    """32 pictures of 16 patches a step: with 64, in the same time, dev digits were not better (96.9 of 100 right, 97.6
+    with 32; one run each)."""
 
     def check(self, built: Mapping[str, Any]) -> None:
-        size, model = built["data"].size, built["model"]
-        if size is not None and size % (patch := model.patch_for(size, size)):
-            near = max(patch, size // patch * patch)
-            raise ConfigError(
-                f"data.size={size} cannot be cut into patches of {patch}×{patch}: set data.size={near}, or model.patch"
-            )
+        built["data"].check(built["model"].patch_for)
 
     def describe(self, card: Mapping[str, Any]) -> list[tuple[str, str]]:
         data = card["data"]
@@ -249,7 +244,7 @@ class PicturesTask(Task):
     def prepare(self, built: Mapping[str, Any], folder: Path, notify: Notify, kit: PictureKit | None = None) -> Gallery:
         data, model = built["data"], built["model"]
         learned = (kit.labels, kit.format) if kit else None
-        prepared = prepare(data, model.patch_for, model.frames, folder, notify, learned)
+        prepared = prepare(data, model.patch_for, model.frames or 1, folder, notify, learned)
         return Gallery(prepared, model.patches(prepared.format.shape), data.flip)
 
     def open(self, files: Mapping[str, bytes], where: Path) -> PictureKit:
@@ -259,7 +254,7 @@ class PicturesTask(Task):
         except (ValueError, TypeError, KeyError, IndexError) as error:
             raise BundleError(f"{where / 'pictures.json'}: does not describe pictures ({error})") from None
 
-    def read_dev(self, text: str) -> Pictures:
+    def read_dev(self, text: str) -> Pictures[str]:
         return Pictures.load(text)
 
     def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mirada.data.picture_format import Format
-from mirada.data.pixels import Archive, BadPicture, Pixels, from_array, read_picture
+from mirada.data.pictures.format import Format
+from mirada.data.pictures.pixels import Archive, BadPicture, Pixels, from_array, read_picture
 from mirada.errors import InputError
 
 Picture = str | Path | npt.NDArray[Any]

@@ -341,8 +341,9 @@ class TaggingTask(Task):
             ("vocabulary", f"{data['vocabulary']:,}"),
         ]
 
-    def prepare(self, built: Mapping[str, Any], folder: Path, notify: Notify, kit: Tags | None = None) -> Sentences:
-        data = prepare(built["data"], built["tokenizer"], folder, notify, kit)
+    def prepare(self, built: Mapping[str, Any], folder: Path, notify: Notify, kit: Any = None) -> Sentences:
+        known = kit if kit is None or isinstance(kit, Tags) else kit.tokenizer  # of a base that does something else
+        data = prepare(built["data"], built["tokenizer"], folder, notify, known)
         return Sentences(data, hears=built["model"].name == "jordan")
 
     def fit(self, network: nn.Module, prepared: Sentences, built: Mapping[str, Any]) -> list[str]:

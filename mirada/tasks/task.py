@@ -18,10 +18,12 @@ from typing import Any, ClassVar, Protocol
 import torch
 from torch import nn
 
+from mirada import config as configuration
 from mirada import models
 from mirada.config import Section, Values
 from mirada.contracts import Loss, Plan, Sizes, Validation
 from mirada.data.doctor import Notify
+from mirada.decoding import DecodeConfig
 from mirada.errors import UsageError
 from mirada.evaluation.score import Evaluation
 from mirada.inspection.gradients import Fading, fading_of
@@ -117,6 +119,17 @@ class Model:
     def score(self, dev: Any) -> Evaluation:
         """All scores on examples like `Prepared.dev`."""
         raise NotImplementedError
+
+
+class Writer(Model):
+    """A trained model that writes text, token by token."""
+
+    def decode_config(self, **changes: Any) -> DecodeConfig:
+        """The bundle's way of decoding, with changes (None changes nothing)."""
+        given = {key: value for key, value in changes.items() if value is not None}
+        built = configuration.build({"decode": DecodeConfig}, {"decode": {**self.config.get("decode", {}), **given}})
+        config: DecodeConfig = built["decode"]
+        return config
 
 
 class Task:

@@ -10,7 +10,6 @@ from typing import Any, overload
 import torch
 from torch import nn
 
-from mirada import config as configuration
 from mirada.bundle import need
 from mirada.config import Values
 from mirada.contracts import Loss, Network, Sizes, Validation
@@ -30,7 +29,7 @@ from mirada.inspection.attention import CrossAttention
 from mirada.inspection.embeddings import Embeddings
 from mirada.tasks.catalogs import Filling, fill
 from mirada.tasks.objectives import CrossEntropy
-from mirada.tasks.task import Model, Task, Told
+from mirada.tasks.task import Task, Told, Writer
 from mirada.tasks.translator import Translation, Translator
 
 FINAL_SENTENCES = 2000
@@ -92,7 +91,7 @@ class Pairs:
         return dump_examples(self.dev)
 
 
-class TranslationModel(Model):
+class TranslationModel(Writer):
     """A trained translator, opened from its bundle."""
 
     network: Network
@@ -117,12 +116,6 @@ class TranslationModel(Model):
 
     def ids(self, text: str) -> list[int]:
         return self.source_tokenizer.encode([text])[0]
-
-    def decode_config(self, **changes: Any) -> DecodeConfig:
-        """The bundle's way of decoding, with changes (None changes nothing)."""
-        given = {key: value for key, value in changes.items() if value is not None}
-        built = configuration.build({"decode": DecodeConfig}, {"decode": {**self.config.get("decode", {}), **given}})
-        return built["decode"]
 
     @overload
     def translate(self, texts: str, *, prefix: str = ..., **decode: Any) -> Translation: ...
@@ -190,6 +183,7 @@ class TranslationModel(Model):
         return CrossAttention(
             source=[*self.source_tokenizer.pieces(ids), "</s>"],
             target=[*self.target_tokenizer.pieces(hypothesis.tokens), "</s>"],
+            text=self.target_tokenizer.decode([hypothesis.tokens])[0],
             weights=hypothesis.attention.permute(1, 2, 0, 3).cpu().numpy(),  # [T, L, H, S] -> [L, H, T, S]
         )
 

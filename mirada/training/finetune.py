@@ -32,6 +32,9 @@ SCHEDULE: configuration.Values = {"lr": 4e-3, "warmup": 20}
 2e-3, 4e-3 and 8e-3 gave 13.3, 13.9 and 13.0 BLEU, once each."""
 
 
+FREE = ("dropout", "pool")
+"""Settings of the model that may differ from the base's: its weights fit all the same."""
+
 TAUGHT = {"masked": ("classification", "tagging"), "language": ("classification", "tagging")}
 """What a base of a task can be taught besides."""
 
@@ -50,9 +53,23 @@ def inherited(base: Path, asked: str | None = None) -> configuration.Values:
         "task": task.name,
         **{name: values.get(name, {}) for name in kept},
         "model": {**values["model"], "dropout": None},
-        "data": {key: value for key, value in data.items() if value},
-        "train": {**SCHEDULE, "base": str(base.absolute())},
+        "data": {**_lengths(task, values["model"]), **{key: value for key, value in data.items() if value}},
+        "train": {**SCHEDULE, **_batches(task), "base": str(base.absolute())},
     }
+
+
+def _batches(task: Task) -> configuration.Values:
+    """Labelled text is dear and often little: then small batches. Others have what their task has."""
+    return {"batch_tokens": None} if any(task.name in taught for taught in TAUGHT.values()) else {}
+
+
+def _lengths(task: Task, model: configuration.Values) -> configuration.Values:
+    """How long texts may be, where the base takes fewer tokens than the task would; a first and a last one count."""
+    if "max_length" not in model:
+        return {}
+    fields, room = task.sections["data"].model_fields, int(model["max_length"]) - 2
+    usual = {key: fields[key].default for key in ("max_tokens", "length") if key in fields}
+    return {key: room for key, value in usual.items() if isinstance(value, int) and value > room}
 
 
 def check_fit(kept: configuration.Values, values: configuration.Values) -> None:
@@ -60,15 +77,16 @@ def check_fit(kept: configuration.Values, values: configuration.Values) -> None:
     base = kept["train"]["base"]
     for section in ("model", "tokenizer"):
         for key, value in values.get(section, {}).items():
-            if key != "dropout" and value != kept[section].get(key, value):
+            if key not in FREE and value != kept[section].get(key, value):
                 raise ConfigError(
                     f"{section}.{key}={value}: the base {base} has {kept[section][key]}, and a model that goes on from "
                     "it keeps its shape; leave it out, or train a new model without --base"
                 )
-    for key, language in kept["data"].items():
-        if values["data"][key] != language:
+    for key in tasks.find(kept["task"]).inherited:
+        if values["data"][key] != kept["data"].get(key, values["data"][key]):
             raise ConfigError(
-                f"data.{key}={values['data'][key]}: the base {base} has {language}; --base needs data of the same kind"
+                f"data.{key}={values['data'][key]}: the base {base} has {kept['data'][key]}; --base needs data of the "
+                "same kind"
             )
 
 

@@ -28,7 +28,7 @@ from mirada.tasks.task import Model, Prepared, Task
 from mirada.training.finetune import Base
 from mirada.training.loop import Event, Listener, Training
 from mirada.training.report import Log, draw_curves, read_log
-from mirada.training.settings import TrainConfig, suggest_dropout
+from mirada.training.settings import BATCH_TOKENS, TrainConfig, suggest_batch, suggest_dropout
 
 
 def build(values: Mapping[str, Any]) -> tuple[Task, dict[str, Any]]:
@@ -82,7 +82,9 @@ def _run(folder: Path, values: configuration.Values, listen: Listener, started: 
     base = _base(settings, folder, device)
     data = task.prepare(built, folder / "run" / "data", notify, base.model.kit if base else None)
     tell(Event("data", {**data.report(), "told": asdict(data.told())}))
-    batches = data.batches(settings.batch_tokens, settings.seed)
+    batches = data.batches(settings.batch_tokens or BATCH_TOKENS, settings.seed)
+    if settings.batch_tokens is None:
+        batches = data.batches(suggest_batch(batches.tokens), settings.seed)
     if built["model"].dropout is None:
         built["model"] = built["model"].model_copy(update={"dropout": suggest_dropout(settings, batches.tokens)})
         values = {**values, "model": built["model"].model_dump(mode="json")}

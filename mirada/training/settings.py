@@ -10,6 +10,9 @@ from pydantic import Field, model_validator
 
 from mirada.config import Section
 
+BATCH_TOKENS = 4000
+"""In a batch, where nothing says otherwise and there is enough data."""
+
 
 class TrainConfig(Section):
     """How a model is trained; the defaults suit a CPU."""
@@ -30,8 +33,9 @@ class TrainConfig(Section):
     """How the rate falls. `auto`: linear to zero at the end of the budget, 1/√step when there is no budget."""
     warmup: int = Field(100, ge=0)
     """Steps in which the rate rises (a tenth of the budget at most)."""
-    batch_tokens: int = Field(4000, ge=16)
-    """Tokens in a batch, both sides and padding counted."""
+    batch_tokens: int | None = Field(BATCH_TOKENS, ge=16)
+    """Tokens in a batch, both sides and padding counted. null, as when a base is taught to classify or tag: by the size
+    of the data, from 500 for a few texts to 4,000, so that an epoch has some 40 steps at least."""
     accumulate: int = Field(1, ge=1)
     """Batches whose gradients are added up for one step."""
     label_smoothing: float = Field(0.1, ge=0, lt=1)
@@ -89,15 +93,21 @@ class Budget:
         return min(1.0, max(amount / limit if limit else 0.0 for amount, limit in used))
 
 
+def suggest_batch(corpus_tokens: int) -> int:
+    """Tokens in a batch: small ones for small data, which would else be learned from in a handful of steps."""
+    return max(500, min(BATCH_TOKENS, corpus_tokens // 40))
+
+
 ASSUMED_SPEED = 4000
 """Tokens a second on a small machine: enough to guess how many epochs a budget in minutes holds."""
 
 
 def suggest_dropout(config: TrainConfig, corpus_tokens: int) -> float:
     """None while the data is new to the model, more the more often it is seen again."""
+    batch = config.batch_tokens or suggest_batch(corpus_tokens)
     guesses = [
         config.epochs,
-        config.steps and config.steps * config.batch_tokens * config.accumulate / corpus_tokens,
+        config.steps and config.steps * batch * config.accumulate / corpus_tokens,
         config.minutes and config.minutes * 60 * ASSUMED_SPEED / corpus_tokens,
     ]
     epochs = min((guess for guess in guesses if guess), default=float("inf"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,10 @@ import numpy as np
 import pytest
 
 from mirada.contracts import EOS
-from mirada.data.labelled import LabelledBatches, LabelledConfig, PreparedTexts, dump, load, prepare
-from mirada.data.tokenizer import TokenizerConfig
-from mirada.errors import DataError, UsageError
+from mirada.data.labelled import LabelledBatches, LabelledConfig, PreparedTexts, dump, framed, load, prepare
+from mirada.data.tokenizer import Tokenizer, TokenizerConfig
+from mirada.errors import ConfigError, DataError, UsageError
+from mirada.training.run import check_config
 from tests import reviews
 
 
@@ -135,3 +137,102 @@ def test_columns_that_nobody_can_guess_are_asked_for(tmp_path: Path) -> None:
     data = LabelledConfig(**settings, columns=("4", "3"))
     prepared = prepare(data, TokenizerConfig(unit="words"), tmp_path / "d", lambda *told: None)
     assert prepared.labels == ["a", "b"]
+
+
+# --- two parts ---
+
+
+def paired(folder: Path, rows: list[tuple[str, str, str]], name: str = "data", **settings: Any) -> PreparedTexts:
+    """Prepares a table of pairs, whose columns stand in another order."""
+    with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as out:
+        csv.writer(out).writerows([("same", "b", "id", "a"), *((label, b, 7, a) for a, b, label in rows)])
+    data = LabelledConfig(files=(str(folder / f"{name}.csv"),), columns=("a", "b", "same"), **settings)
+    return prepare(data, TokenizerConfig(unit="words"), folder / name, lambda what, done, total: None)
+
+
+PAIRS = [(f"uno {n}", f"dos {n if n % 2 else -n} ?", "yes" if n % 2 else "no") for n in range(1, 61)]
+
+
+def test_pairs_are_read_with_an_end_between_them_and_segments(tmp_path: Path) -> None:
+    prepared = paired(tmp_path, PAIRS)
+    assert (prepared.report.parts, prepared.report.training, len(prepared.dev)) == (2, 54, 6)
+    known = {f"{a}\t{b}": label for a, b, label in PAIRS}
+    assert all(known[text] == label for text, label in prepared.dev)
+    assert load(dump(prepared.dev)) == prepared.dev
+    batches, seen = LabelledBatches(prepared.corpus, 100, 1, prepared.report.parts), 0
+    for rows in batches.epoch(0):
+        batch = batches.load(rows)
+        assert batch.truth is not None
+        assert batch.segments is not None
+        for ids, length, segment, label in zip(
+            batch.inputs.tolist(), batch.lengths.tolist(), batch.segments.tolist(), batch.truth.tolist(), strict=True
+        ):
+            middle = ids.index(EOS)
+            assert segment[:length] == [0] * (middle + 1) + [1] * (length - middle - 1)
+            assert ids[length - 1] == EOS
+            a, b = prepared.tokenizer.decode([ids[:middle], ids[middle + 1 : length - 1]])
+            assert known[f"{a}\t{b.replace('- ', '-')}"] == prepared.labels[label]
+            seen += 1
+    assert seen == 54
+
+
+def test_pairs_that_are_left_out_are_named(tmp_path: Path) -> None:
+    rows = list(PAIRS)
+    rows[3] = ("", "dos", "yes")
+    rows[4] = ("uno", " ", "yes")
+    rows[5] = ("uno", "dos", "")
+    rows[6] = ("", "", "no")
+    rows[7] = rows[0]
+    rows[8] = (*rows[1][:2], "yes")
+    rows[9] = (rows[10][1], rows[10][0], "no")  # the other way round is another pair
+    prepared = paired(tmp_path, rows)
+    listed = (tmp_path / "data" / "excluded.tsv").read_text(encoding="utf-8").splitlines()
+    assert {tuple(line.split("\t")[1:]) for line in listed} == {
+        ("5", "pairs with one text only"),
+        ("6", "pairs with one text only"),
+        ("7", "texts without a label"),
+        ("8", "labels without a text"),
+        ("9", "exact duplicates of an earlier text"),
+        ("3", "texts that occur with different labels"),
+        ("10", "texts that occur with different labels"),
+    }
+    assert prepared.report.training + prepared.report.dev == 53
+
+
+def test_pairs_of_a_dev_file_are_not_learned_from(tmp_path: Path) -> None:
+    paired(tmp_path, PAIRS[:20], "dev")
+    prepared = paired(tmp_path, PAIRS, dev=(str(tmp_path / "dev.csv"),))
+    assert prepared.report.excluded == {"texts that are also in the dev part": 20}
+    assert prepared.dev == [(f"{a}\t{b}", label) for a, b, label in PAIRS[:20]]
+
+
+def test_a_tab_inside_of_a_part_is_a_space(tmp_path: Path) -> None:
+    prepared = paired(tmp_path, [(f"{a}\tx", b, label) for a, b, label in PAIRS])
+    assert all(text.count("\t") == 1 for text, _ in prepared.dev)
+    assert all(" x\tdos" in text for text, _ in prepared.dev)
+
+
+@pytest.mark.parametrize("longest", range(4, 14))
+def test_the_longer_part_is_cut(longest: int) -> None:
+    words = Tokenizer.learn(["a b"], 9, "words")
+    sizes = [(a, b) for a in range(9) for b in range(9)]
+    ids, cut = framed(words, [f"{'a ' * a}\t{'b ' * b}" for a, b in sizes], 2, longest)
+    for (a, b), row, beyond in zip(sizes, ids, cut, strict=True):
+        first, second = row.index(EOS), len(row) - row.index(EOS) - 1
+        assert len(row) == min(a + b + 1, longest)
+        assert beyond == a + b + 1 - len(row)
+        if beyond:  # what was the shorter one is whole, or both are as long as the other
+            assert (
+                (first, second) == (a, longest - 1 - a)
+                or (first, second) == (longest - 1 - b, b)
+                or first - second in (0, 1)
+            )
+            assert first >= min(a, (longest - 1) // 2)
+            assert second >= min(b, (longest - 1) // 2)
+    assert framed(words, [], 2, longest) == ([], [])
+
+
+def test_no_more_than_three_columns() -> None:
+    data = {"files": ["x.csv"], "columns": ["a", "b", "c", "d"]}
+    with pytest.raises(ConfigError, match="columns=a,b,c,d: name a text and its label, or two texts and a label"):
+        check_config({"task": "classification", "model": {"name": "lstm"}, "data": data})

@@ -25,13 +25,14 @@ WORDS = [*SPECIAL, *PARTS.split()]
 
 
 def random_weights(model: Any, seed: int = 3) -> Any:
-    """Everything that is learned random, also biases and norms."""
+    """Everything that is learned random, also biases and norms, and the same whenever it is made."""
     generator = torch.Generator().manual_seed(seed)
     model.eval()
     with torch.no_grad():
         for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
             if tensor.is_floating_point() and "embed_positions" not in name:
-                tensor.add_(0.2 * torch.randn(tensor.shape, generator=generator))
+                begun = torch.zeros_like(tensor) if tensor.ndim > 1 else tensor
+                tensor.copy_(begun + 0.2 * torch.randn(tensor.shape, generator=generator))
     return model
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -68,6 +69,10 @@ def test_only_a_pickle(folder: Path) -> None:
     said = reason(folder)
     assert "pytorch_model.bin, a pickle, which can run any code" in said
     assert "convert it to model.safetensors" in said
+    for other in ("model.pt", "weights.pth", "last.ckpt", "model.pkl"):
+        (folder / "pytorch_model.bin").rename(folder / other)
+        assert f"has its weights only in {other}, a pickle" in reason(folder)
+        (folder / other).rename(folder / "pytorch_model.bin")
     (folder / "pytorch_model.bin").unlink()
     assert "has no model.safetensors" in reason(folder)
 
@@ -240,6 +245,27 @@ def test_a_refused_checkpoint_leaves_nothing(folder: Path, tmp_path: Path) -> No
     with pytest.raises(DataError):
         import_checkpoint(folder, tmp_path / "bundle")
     assert [path.name for path in tmp_path.iterdir()] == ["checkpoint"]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda folder: (folder / "model.safetensors").rename(folder / "model.pt"), "only in model.pt, a pickle"),
+        (lambda folder: os.truncate(folder / "model.safetensors", 3000), "is the download complete?"),
+        (lambda folder: configure(folder, n_layer=3), "has no transformer.h.2.ln_1.weight, which config.json asks for"),
+        (lambda folder: configure(folder, n_embd=24), "config.json asks for"),
+        (lambda folder: configure(folder, model_type="mamba"), "model_type='mamba' is not known here"),
+        (lambda folder: reweigh(folder, lambda w: w.pop("transformer.wpe.weight")), "has no transformer.wpe.weight"),
+        (lambda folder: (folder / "merges.txt").unlink(), "merges.txt: "),
+        (lambda folder: shutil.rmtree(folder), "there is no such directory"),
+    ],
+)
+def test_a_bad_checkpoint_is_one_line_and_leaves_nothing(
+    folder: Path, tmp_path: Path, spoil: Callable[[Path], Any], message: str
+) -> None:
+    spoil(folder)
+    assert message in refused("import", folder, "--out", tmp_path / "bundle", code=1)
+    assert {path.name for path in tmp_path.iterdir()} <= {"checkpoint"}
 
 
 def test_the_command(saved: Path, tmp_path: Path) -> None:

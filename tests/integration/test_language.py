@@ -176,7 +176,13 @@ def test_generate_by_command(musician: LanguageModel, writer: LanguageModel, run
 
 def test_ctrl_c_ends_the_text_politely(periodic: LanguageModel) -> None:
     arguments = ["-m", "mirada.cli", "generate", str(periodic.path), "abc", "--tokens", "1000000"]
-    process = Popen([sys.executable, *arguments], stdout=PIPE, stderr=PIPE, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    process = Popen(
+        [sys.executable, *arguments],
+        stdout=PIPE,
+        stderr=PIPE,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background has it ignored
+    )
     assert process.stdout is not None
     assert process.stdout.read(10)  # it writes while it thinks
     time.sleep(0.1)

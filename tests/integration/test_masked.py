@@ -81,6 +81,9 @@ def test_the_verbs(mine: MaskedModel, corpus: Path, tmp_path: Path) -> None:
 
 def test_bad_input_gets_one_line(mine: MaskedModel, corpus: Path, tmp_path: Path) -> None:
     assert "there is no gap in 'el sol'" in refused("fill", mine.path, "el sol")
+    assert "there is no gap in ''" in refused("fill", mine.path, "")
+    assert "the text has bytes that are not UTF-8" in refused("fill", mine.path, "el \udcff [MASK]")
+    assert "--count 0: ask for at least 1 word" in refused("fill", mine.path, "el [MASK]", "--count", 0, code=2)
     assert "the model takes" in refused("fill", mine.path, "sol " * 500 + "[MASK]")
     assert "cannot be taught that" in refused(
         "train", corpus, "--task", "forecasting", "--base", mine.path, "--out", tmp_path / "x", code=2

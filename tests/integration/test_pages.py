@@ -7,6 +7,9 @@ import re
 import shlex
 from pathlib import Path
 
+import numpy as np
+from PIL import Image
+
 from tests import reviews
 from tests.command import run
 
@@ -14,6 +17,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 QUICK = {
     "train": ["--set", "model.width=16", "--set", "train.steps=3", "--set", "train.threads=1"],
+    "shapes": ["--count", "40"],
     "compare": ["--set", "model.width=16", "--set", "train.threads=1", "--set", "train.batch_tokens=1000"],
 }
 
@@ -32,6 +36,11 @@ def test_the_commands_of_the_page_run(tmp_path: Path) -> None:
         f"El bebé está {how} en {where}." for how in ("llorando", "dormido") for where in ("casa", "cama", "Chile")
     ]
     (tmp_path / "corpus.txt").write_text("\n\n".join(texts * 5), encoding="utf-8")
+    pixels = np.random.default_rng(0).integers(256, size=(40, 8, 8), dtype=np.uint8)
+    for number, picture in enumerate(pixels):
+        path = tmp_path / "images" / ("cats", "dogs")[number % 2] / f"{number // 2}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(picture).save(path)
     page = (DOCS / "tasks.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```console\n(.*?)```", page, re.DOTALL)
     commands = [line[2:] for block in blocks for line in block.splitlines() if line.startswith("$ ")]
@@ -45,5 +54,6 @@ def test_the_commands_of_the_page_run(tmp_path: Path) -> None:
         done = run(verb, *rest, *quick, cwd=tmp_path)
         assert done.returncode == 0, f"{command}\n{done.stderr}"
     assert (tmp_path / "forecast.png").stat().st_size > 1000
+    assert (tmp_path / "look.png").stat().st_size > 1000
     assert (tmp_path / "gradients.png").stat().st_size > 1000
     assert (tmp_path / "report" / "report.html").stat().st_size > 1000

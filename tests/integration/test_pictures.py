@@ -11,11 +11,11 @@ import pytest
 from PIL import Image
 
 import mirada
-from mirada.data.shapes import moving_shapes
+from mirada.data.pictures.shapes import moving_shapes
 from mirada.errors import ConfigError
 from mirada.tasks.pictures import PictureModel
 from tests.command import refused, run
-from tests.data.test_pictures import png_header
+from tests.data.pictures.test_labelled import png_header
 
 SMALL: dict[str, Any] = {
     "model": {"width": 16, "heads": 2, "layers": 1, "dropout": 0.0},
@@ -69,7 +69,10 @@ def test_the_command_line_trains_asks_scores_and_tells(folder: Path, tmp_path: P
     assert done.returncode == 0, done.stderr
     assert "training pictures, 8×8, grey (across " in done.stderr
     assert "120 files in 2 folders, a class each" in done.stderr
-    assert "pictures are shifted a little, anew in every epoch [--set data.augment=false]" in done.stderr
+    assert (
+        "pictures are turned, scaled and shifted a little, anew in every epoch [--set data.augment=false]"
+        in done.stderr
+    )
     assert "on 12 pictures" in done.stderr
     assert "task        pictures" in run("info", tmp_path / "b").stdout
     assert run("evaluate", tmp_path / "b", folder, *ONE).stdout.startswith("pictures: 120\n")
@@ -110,7 +113,7 @@ def test_what_cannot_be_read_leaves_its_line_empty(model: PictureModel, tmp_path
     assert "no words decide" in refused("classify", model.path, tmp_path / "wide.png", "--why", code=2)
 
 
-def test_a_resumed_run_with_shifts_equals_an_uninterrupted_one(folder: Path, tmp_path: Path) -> None:
+def test_a_resumed_run_with_warps_equals_an_uninterrupted_one(folder: Path, tmp_path: Path) -> None:
     schedule = {**SMALL["train"], "schedule": "constant", "warmup": 0, "checkpoint_every": 4}
     settings = {**SMALL, "train": schedule, "data": {"augment": True, "flip": True}}
     settings["model"] = {**SMALL["model"], "dropout": 0.1}

@@ -172,20 +172,22 @@ def test_selected_rows_go_on_as_if_they_had_always_been_there() -> None:
 # --- reading ---
 
 
-def test_padding_and_what_is_to_come_change_nothing() -> None:
-    model, tokens = build(), texts(3, 9)
+@pytest.mark.parametrize("pool", ["mean", "last"])
+def test_padding_and_what_is_to_come_change_nothing(pool: str) -> None:
+    model, tokens = build(pool=pool), texts(3, 9)
     lengths = torch.tensor([9, 4, 1])
     padded = tokens.masked_fill(torch.arange(9) >= lengths[:, None], PAD)
     h, pooled = model.read(Reading(padded, lengths)), model.pool(Reading(padded, lengths))
     for row, length in enumerate(lengths.tolist()):
         alone = Reading(tokens[row : row + 1, :length], lengths[row : row + 1])
         close(h[row, :length], model.read(alone)[0])
-        close(pooled[row], model.read(alone)[0, -1])
+        close(pooled[row], model.read(alone)[0, -1] if pool == "last" else model.read(alone)[0].mean(0))
         close(pooled[row], model.pool(alone)[0])
 
 
-def test_an_empty_text_has_a_vector_too() -> None:
-    model = build()
+@pytest.mark.parametrize("pool", ["mean", "last"])
+def test_an_empty_text_has_a_vector_too(pool: str) -> None:
+    model = build(pool=pool)
     assert not model.pool(Reading(torch.zeros(2, 0, dtype=torch.long), torch.tensor([0, 0]))).any()
     beside = model.pool(Reading(texts(2, 3), torch.tensor([3, 0])))
     assert beside[0].any()

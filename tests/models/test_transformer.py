@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from torch import Tensor, nn
 
 from mirada.blocks import DecoderLayer, EncoderLayer, MultiHead
-from mirada.contracts import BOS, EOS, PAD, Batch, Step, Switches, Tape
-from mirada.models.transformer import PRESETS, Transformer, TransformerConfig, TransformerState
+from mirada.contracts import BOS, EOS, PAD, Batch, Sizes, Step, Switches, Tape
+from mirada.models.transformer import PRESETS, StacksState, Transformer, TransformerConfig
 from tests.block_parts import (
     LONG,
     Twins,
@@ -33,7 +33,7 @@ VOCABULARY = 40
 def build(norm: Norm = "pre", vocabularies: tuple[int, int] = (VOCABULARY, VOCABULARY), **choices: Any) -> Transformer:
     sizes = {"width": 12, "heads": 3, "encoder_layers": 3, "decoder_layers": 2, "feed_forward": 20, "max_length": 90}
     config = TransformerConfig.model_validate({**sizes, "norm": norm, "dropout": 0.0, **choices})
-    model = shaken(Transformer(config, *vocabularies))
+    model = shaken(Transformer(config, Sizes(*vocabularies)))
     with torch.no_grad():  # what `shaken` did to the padding's vector, which is zero and stays so
         model.source_embedding.weight[PAD] = 0
         model.target_embedding.weight[PAD] = 0
@@ -308,8 +308,8 @@ def test_hypotheses_change_places_within_their_sentences() -> None:
     state = model.step(targets[:, 1], state).state
     moved = torch.tensor([1, 0, 3, 3])  # sentence by sentence: a swap, and one that takes both places
     selected = state.select(moved)
-    assert isinstance(state, TransformerState)
-    assert isinstance(selected, TransformerState)
+    assert isinstance(state, StacksState)
+    assert isinstance(selected, StacksState)
     assert selected.source is state.source  # the source's keys need not be copied
     targets = targets[moved]
     step = model.step(targets[:, 2], selected)
@@ -343,7 +343,7 @@ def count(config: TransformerConfig, vocabularies: int, final_norms: int) -> int
 def test_presets_have_the_papers_sizes(preset: str, millions: int) -> None:
     config = TransformerConfig.model_validate(PRESETS[preset]["model"])
     with torch.device("meta"):
-        model = Transformer(config, 37_000, 37_000)
+        model = Transformer(config, Sizes(37_000, 37_000))
     parameters = sum(parameter.numel() for parameter in model.parameters())
     assert parameters == count(config, 37_000, 2 if config.norm == "pre" else 0)
     assert parameters == pytest.approx(millions * 1e6, rel=0.04)
@@ -378,7 +378,7 @@ def test_two_vocabularies_may_have_two_sizes(tie: str) -> None:
 def test_padding_has_a_zero_vector_at_the_start() -> None:
     for tie in ("all", "output", "none"):
         config = TransformerConfig.model_validate({"width": 8, "heads": 2, "feed_forward": 8, "tie": tie})
-        model = Transformer(config, 10, 10)
+        model = Transformer(config, Sizes(10, 10))
         assert (model.source_embedding.weight[PAD] == 0).all()
         assert (model.target_embedding.weight[PAD] == 0).all()
         assert (model.source_embedding.weight[1:] != 0).any(1).all()

@@ -16,8 +16,8 @@ import torch
 from mirada import config as configuration
 from mirada import models
 from mirada.contracts import Reading
-from mirada.data.timeline import SeriesConfig, Timeline, split
-from mirada.data.windows import Frame
+from mirada.data.series.timeline import SeriesConfig, Timeline, split
+from mirada.data.series.windows import Frame
 from mirada.errors import BundleError, ConfigError, DataError
 from mirada.tasks.forecaster import Forecaster, draw_noise
 from mirada.tasks.forecasting import Forecast, ForecastingTask, Seen

@@ -17,11 +17,12 @@ from mirada.data.stream import StreamBatches, write_stream
 from mirada.data.texts import Spelling, lines_of
 from mirada.data.tokenizer import UNK, Tokenizer, Unit
 from mirada.decoding import DecodeConfig, decode
-from mirada.errors import DataError, UsageError
+from mirada.errors import DataError, InputError, UsageError
 from mirada.models.encoder import EncoderConfig, TransformerReader
 from mirada.models.reader import ReaderConfig, RecurrentReader
-from mirada.tasks.language import LanguageModel, LanguageTask, Units, Windows, surprise, windows
+from mirada.tasks.language import LanguageModel, LanguageTask, Units, Windows
 from mirada.tasks.objectives import NextToken
+from mirada.tasks.surprise import surprise, windows
 from mirada.training.run import check_config
 
 V = 12
@@ -328,6 +329,9 @@ def test_wrong_use() -> None:
         writer.stream("el", tokens=-1)
     with pytest.raises(UsageError, match="temperature"):
         writer.generate("el", temperature=0)
+    for ask in (writer.generate, writer.unknown):
+        with pytest.raises(InputError, match="the prompt has bytes that are not UTF-8"):
+            ask("a\udcff")
     with pytest.raises(UsageError, match="n_best=3"):
         writer.generate("el", beam=5, n_best=3)
 

@@ -12,10 +12,10 @@ import torch
 from PIL import Image
 
 from mirada.contracts import Sizes
-from mirada.data.picture_batches import Pictures
-from mirada.data.picture_format import Format
-from mirada.data.pictures import Report
-from mirada.data.pixels import BadPicture, Pixels
+from mirada.data.pictures.batches import Pictures
+from mirada.data.pictures.format import Format
+from mirada.data.pictures.labelled import Report
+from mirada.data.pictures.pixels import BadPicture, Pixels
 from mirada.errors import BundleError, ConfigError, DataError, InputError
 from mirada.models.vit import ViTConfig
 from mirada.tasks.pictures import PictureClass, PictureKit, PictureModel, PicturesTask
@@ -101,6 +101,15 @@ def test_frames_have_to_fit() -> None:
     with pytest.raises(InputError, match=r"picture 2: has 5 frames; the model shapes reads pictures"):
         model_of((1, 1, 8, 8)).classify([noise(8, 8), noise(5, 8, 8)])
     assert videos.try_it == "mirada classify shapes videos.npz"
+
+
+@pytest.mark.parametrize(("frames", "depth"), [(1, 1), (2, 1), (3, 1), (4, 2), (5, 1), (8, 2)])
+def test_a_video_is_cut_in_pairs_of_frames_where_it_can_be(frames: int, depth: int) -> None:
+    model = model_of((1, frames, 8, 8))
+    assert model.network.patches.frames == depth
+    assert model.network.config.patches((1, frames, 8, 8)) == 4 * frames // depth
+    assert model.classify(noise(frames, 8, 8) if frames > 1 else noise(8, 8)).label in LABELS
+    assert ViTConfig(frames=1).frames_for(frames) == 1
 
 
 def test_scores_are_those_of_its_own_answers(grey: PictureModel, tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ import mirada
 from mirada.errors import BundleError, ConfigError, UsageError
 from mirada.tasks.translation import TranslationModel
 from mirada.training.finetune import inherited
-from tests import toy
+from tests import reviews, toy
+from tests.command import run
 
 
 def capitals(count: int) -> list[tuple[str, str]]:
@@ -114,3 +115,20 @@ def test_the_dev_part_travels_with_the_bundle(trained: TranslationModel) -> None
     assert "dev.jsonl" in trained.card["files"]
     assert json.loads(lines[0])[0] in dict(toy.pairs(1500))
     assert inherited(trained.path)["train"]["base"] == str(trained.path)
+
+
+def test_a_gpt_is_taught_to_classify(tmp_path: Path) -> None:
+    (tmp_path / "book.txt").write_text("".join(f"{text}\n" for text, _ in reviews.rows(80)), encoding="utf-8")
+    sizes = {"width": 16, "heads": 2, "layers": 1, "max_length": 48}
+    settings = {"model": sizes, "train": {"threads": 1}}
+    language: dict[str, Any] = {"task": "language", "model": "gpt", "steps": 2, "settings": settings}
+    base = mirada.train(tmp_path / "book.txt", out=tmp_path / "gpt", **language)
+    table, out = reviews.write(tmp_path / "reviews.csv", reviews.rows(60)), tmp_path / "out"
+    options = ["--task", "classification", "--base", base.path, "--steps", 2, "--threads", 1, "--out", out]
+    done = run("train", table, *options)
+    assert done.returncode == 0, done.stderr
+    assert "weights are the base's" in done.stderr
+    model = mirada.load(out)
+    assert model.classify("sí").label in ("good", "bad")
+    assert (model.config["model"]["name"], model.config["data"]["max_tokens"]) == ("gpt", 46)
+    assert model.kit.tokenizer.to_json() == base.kit.tokenizer.to_json()

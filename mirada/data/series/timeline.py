@@ -14,9 +14,9 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from mirada.config import Section
-from mirada.data.series import Missing, Numbers, Series, read_table
+from mirada.data.series.table import Missing, Numbers, Series, read_table
+from mirada.data.series.times import is_later, step_between
 from mirada.data.text import StrPath, shown_text
-from mirada.data.times import is_later, step_between
 from mirada.errors import DataError
 from mirada.files import write_text
 

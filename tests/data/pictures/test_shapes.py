@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mirada.data.shapes import MOVES, moving_shapes
+from mirada.data.pictures.shapes import MOVES, moving_shapes
 
 
 def test_a_seed_gives_the_same_videos_every_time() -> None:

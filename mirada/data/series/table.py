@@ -22,8 +22,8 @@ import numpy.typing as npt
 
 from mirada.data.readers.names import is_number
 from mirada.data.readers.table import SAMPLE_ROWS, Grid, blank, place_numbered, place_of
+from mirada.data.series.times import Clock, Format, format_of, step_between
 from mirada.data.text import StrPath, shown_text
-from mirada.data.times import Clock, Format, format_of, step_between
 from mirada.errors import DataError, UsageError
 
 Numbers = npt.NDArray[np.float64]

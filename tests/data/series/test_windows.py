@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mirada.contracts import Plan, Reading
-from mirada.data.windows import RECENT, Frame, Scaler, Windows, features, naive_next
+from mirada.data.series.windows import RECENT, Frame, Scaler, Windows, features, naive_next
 from mirada.errors import BundleError, DataError
 
 # --- one scale ---

@@ -24,12 +24,11 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, model_validator
 
-from mirada.config import Section
 from mirada.contracts import Rows
 from mirada.data.doctor import Notify
-from mirada.data.picture_batches import Pictures
-from mirada.data.picture_format import Format, moments, size_for
-from mirada.data.pixels import FAULTS, Archive, BadPicture, Folder, Pixels, fit, is_grey, open_pictures
+from mirada.data.pictures.batches import Pictures
+from mirada.data.pictures.format import Format, FormatConfig, PatchFor, moments
+from mirada.data.pictures.pixels import FAULTS, Archive, BadPicture, Folder, Pixels, fit, is_grey, open_pictures
 from mirada.data.text import shown_text
 from mirada.errors import DataError
 from mirada.files import write_text
@@ -38,12 +37,10 @@ FEWEST = 10
 """Pictures below which there is nothing to learn from."""
 MOST_LABELS = 1000
 SMALL_DATA = 20_000
-"""Training pictures below which they are shifted about, unless `augment` says otherwise."""
-DEV_BYTES = 16 * 2**20
-"""Of pixels that a bundle keeps of its dev part, at most."""
+"""Training pictures below which they are warped a little, unless `augment` says otherwise."""
 
 
-class PicturesConfig(Section):
+class PicturesConfig(FormatConfig):
     """Which pictures to learn from."""
 
     files: tuple[str, ...] = ()
@@ -52,13 +49,9 @@ class PicturesConfig(Section):
     """The dev part, likewise. Held out of the data, the same share of every class, when not given."""
     hold_out: float = Field(0.1, gt=0, lt=1)
     """The share to hold out when there is no dev part."""
-    size: int | None = Field(None, ge=1, le=4096)
-    """Make every picture size × size. Unless given, they stay as they are if all are equal and made of whole patches,
-    and else get the smallest height and width that occur, rounded down to whole patches, 16 patches a side at most."""
-    colour: Literal["auto", "grey", "rgb"] = "auto"
-    """auto: grey if every picture is."""
     augment: bool | None = None
-    """Shift each picture by up to 2 pixels (1 below 16), anew in every epoch. Unless given, below 20,000 pictures."""
+    """Turn each picture by up to 10°, scale it by up to a tenth and shift it by up to a sixteenth of its side, anew in
+    every epoch. Unless given, below 20,000 pictures."""
     flip: bool = False
     """Mirror every other picture too: right for cats, wrong for letters and for what moves left or right."""
     duplicates: Literal["drop", "keep"] = "drop"
@@ -100,7 +93,7 @@ class PreparedPictures:
 
     training: Pixels  # [N, F, H, W, C]
     truth: Rows  # [N] the number of each one's label
-    dev: Pictures
+    dev: Pictures[str]
     labels: list[str]
     format: Format
     report: Report
@@ -112,7 +105,7 @@ Learned = tuple[list[str], Format]
 
 def prepare(
     data: PicturesConfig,
-    patch_for: Callable[[int, int], int],
+    patch_for: PatchFor,
     depth: int,
     folder: Path,
     notify: Notify,
@@ -284,16 +277,16 @@ class _Survey:
                     raise DataError(f"{''.join(where)}: has the class {shown_text(label)}, which {whose}")
         return known or found
 
-    def shape(self, patch_for: Callable[[int, int], int], depth: int) -> tuple[int, int, int, int]:
+    def shape(self, patch_for: PatchFor, depth: int) -> tuple[int, int, int, int]:
         """C, F, H, W of every picture to be."""
-        part, colour = self.training, self.data.colour
+        part = self.training
         frames = part.source.frames
         if frames % depth:
             raise DataError(
                 f"{part.source.path}: {frames} frames cannot be cut into patches that are model.frames={depth} deep"
             )
-        height, width = size_for(part.smallest, self.data.size, patch_for)
-        return 1 if colour == "grey" or (colour == "auto" and not part.coloured) else 3, frames, height, width
+        channels, height, width = self.data.choose(part.smallest, part.coloured, patch_for)
+        return channels, frames, height, width
 
     def write(self, folder: Path, labels: list[str], shape: tuple[int, int, int, int]) -> str:
         """The pixels of both parts, and what they are; the fingerprint of the training part."""

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from mirada.contracts import Reading
-from mirada.data.series import Numbers, fingerprint_of
+from mirada.data.series.table import Numbers, fingerprint_of
 from mirada.errors import BundleError, DataError
 
 LEAST_MISS = 1e-4

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mirada.data import series as module
-from mirada.data.series import Missing, Series, read_table
+from mirada.data.series import table as module
+from mirada.data.series.table import Missing, Series, read_table
 from mirada.errors import DataError, MiradaError, UsageError
 
 PLAIN = "date,close\n2024-01-01,1.5\n2024-01-02,-2e1\n2024-01-03,.25\n"

@@ -5,13 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from typing import Literal
 
 import numpy as np
 import torch
+from pydantic import Field
 from torch import Tensor
 
-from mirada.data.pixels import Pixels, Scale, fit
+from mirada.config import Section
+from mirada.data.pictures.pixels import Pixels, Scale, fit
+from mirada.errors import ConfigError
 
+PatchFor = Callable[[int, int], int]
+"""How large a patch is in pictures of a height and width."""
 MOST_ACROSS = 16
 """Patches along a side, above which pictures are made smaller unless their size is given: attention is N²."""
 
@@ -59,15 +65,33 @@ class Format:
         return labels, cls((channels, frames, height, width), mean, std, scale)
 
 
-def size_for(smallest: tuple[int, int], size: int | None, patch_for: Callable[[int, int], int]) -> tuple[int, int]:
-    """The height and width of every picture to be: size × size, or the smallest that occur, in whole patches."""
-    if size:
-        return size, size
-    height, width = smallest
-    patch, longer = patch_for(height, width), max(height, width)
-    most = min(longer, MOST_ACROSS * patch)
-    height, width = (max(patch, side * most // longer // patch * patch) for side in smallest)
-    return height, width
+class FormatConfig(Section):
+    """What pictures of different sizes and colours are brought to."""
+
+    size: int | None = Field(None, ge=1, le=4096)
+    """Make every picture size × size. Unless given, they stay as they are if all are equal and made of whole patches,
+    and else get the smallest height and width that occur, rounded down to whole patches, 16 patches a side at most."""
+    colour: Literal["auto", "grey", "rgb"] = "auto"
+    """auto: grey if every picture is."""
+
+    def check(self, patch_for: PatchFor) -> None:
+        """Refuse a size that cannot be cut into patches."""
+        if self.size is not None and self.size % (patch := patch_for(self.size, self.size)):
+            near = max(patch, self.size // patch * patch)
+            raise ConfigError(
+                f"data.size={self.size} cannot be cut into patches of {patch}×{patch}: set data.size={near}, "
+                "or model.patch"
+            )
+
+    def choose(self, smallest: tuple[int, int], coloured: bool, patch_for: PatchFor) -> tuple[int, int, int]:
+        """C, H, W of every picture to be; `smallest` are the least height and width that occur."""
+        channels = 3 if self.colour == "rgb" or (self.colour == "auto" and coloured) else 1
+        if self.size:
+            return channels, self.size, self.size
+        patch, longer = patch_for(*smallest), max(smallest)
+        most = min(longer, MOST_ACROSS * patch)
+        height, width = (max(patch, side * most // longer // patch * patch) for side in smallest)
+        return channels, height, width
 
 
 def moments(pixels: Pixels) -> tuple[tuple[float, ...], tuple[float, ...]]:

