@@ -16,10 +16,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TextIO
+from typing import Protocol, TextIO
 
 import numpy as np
 import torch
@@ -132,6 +132,13 @@ class CaptionBatches(Groups[Captions]):
 Place = tuple[str, int]
 """A table and a line."""
 
+
+class LeaveOut(Protocol):
+    """Told of every row that is left out, why, and what exactly is wrong if that says more."""
+
+    def __call__(self, place: Place, reason: str, fault: object = "") -> None: ...
+
+
 _ROW_FAULTS = {
     "blank": "blank lines",
     "one_sided": "rows without a picture or without a caption",
@@ -151,7 +158,7 @@ class _Scene:
 class _Scenes:
     """The pictures of some tables: read once, a few bytes of each kept."""
 
-    def __init__(self, files: PairFiles, leave_out: Callable[[Place, str], None], notify: Notify):
+    def __init__(self, files: PairFiles, leave_out: LeaveOut, notify: Notify):
         self.files, self.read = files, 0
         self.smallest, self.largest = (2**31, 2**31), (0, 0)
         self.coloured, self.animated = False, 0
@@ -167,14 +174,14 @@ class _Scenes:
             except BadPicture as fault:
                 faulty.append(fault)
                 for place in scene.captions.values():
-                    leave_out(place, FAULTS[fault.kind][1])
+                    leave_out(place, FAULTS[fault.kind][1], fault)
         if found and not self.scenes:
             raise DataError(
                 f"{files}: none of its {len(found):,} pictures can be read; the first of them, {faulty[0]}; file names "
                 "are taken from the table's own folder"
             )
 
-    def _rows(self, leave_out: Callable[[Place, str], None]) -> list[_Scene]:
+    def _rows(self, leave_out: LeaveOut) -> list[_Scene]:
         scenes: dict[str, _Scene] = {}
         for pair in self.files:
             self.read += 1
@@ -261,8 +268,9 @@ def prepare(
 def read_captions(path: str, columns: tuple[str, ...] = ()) -> Iterator[tuple[str, list[str], Pixels]]:
     """A set to measure with, which has to be whole: file, captions and pixels [1, H, W, C] of each picture."""
 
-    def refuse(place: Place, reason: str) -> None:
-        raise DataError(f"{place[0]}, line {place[1]}: {reason}; a test set has to be whole: mend it or remove it")
+    def refuse(place: Place, reason: str, fault: object = "") -> None:
+        wrong = fault or reason
+        raise DataError(f"{place[0]}, line {place[1]}: {wrong}; a test set has to be whole: mend it or remove it")
 
     for scene in _Scenes(PairFiles([path], Wanted(columns)), refuse, lambda *_: None).scenes:
         yield scene.path, list(scene.captions), read_picture(scene.path)[0]
@@ -278,17 +286,15 @@ def _open(folder: Path) -> PreparedCaptions:
     return PreparedCaptions(training, corpus, held, units, format_, report)
 
 
-def _leaver(excluded: TextIO, counts: Counter[str]) -> Callable[[Place, str], None]:
-    def leave_out(place: Place, reason: str) -> None:
+def _leaver(excluded: TextIO, counts: Counter[str]) -> LeaveOut:
+    def leave_out(place: Place, reason: str, fault: object = "") -> None:
         counts[reason] += 1
         excluded.write(f"{place[0]}\t{place[1]}\t{reason}\n")
 
     return leave_out
 
 
-def _dev_part(
-    data: CaptionsConfig, training: _Scenes, leave_out: Callable[[Place, str], None], notify: Notify
-) -> list[_Scene]:
+def _dev_part(data: CaptionsConfig, training: _Scenes, leave_out: LeaveOut, notify: Notify) -> list[_Scene]:
     """The pictures to measure with; no training picture is one of them."""
     if data.dev:
         dev = _Scenes(PairFiles(data.dev, Wanted(data.columns), data.format), leave_out, notify).scenes
@@ -330,7 +336,7 @@ def _write_captions(
     training: _Scenes,
     units: Tokenizer,
     longest: int,
-    leave_out: Callable[[Place, str], None],
+    leave_out: LeaveOut,
     notify: Notify,
 ) -> Corpus:
     """A row a caption: its picture's number is the whole source side."""

@@ -137,7 +137,5 @@ def test_data_that_nothing_can_be_learned_from_is_refused(tmp_path: Path) -> Non
 
 def test_a_test_set_has_to_be_whole(tmp_path: Path) -> None:
     path = table(tmp_path, [*some(tmp_path, 3), "p/9.png\tmissing"])
-    with pytest.raises(
-        DataError, match=r"scenes\.tsv, line 4: files that cannot be opened; a test set has to be whole"
-    ):
+    with pytest.raises(DataError, match=r"scenes\.tsv, line 4: .*p/9\.png: cannot be opened \(No such"):
         list(read_captions(path))
