@@ -8,8 +8,9 @@ from typing import Any, TypeVar, overload
 from mirada import bundle as bundles
 from mirada import config as configuration
 from mirada import models, tasks
+from mirada.blocks import lay_out
 from mirada.bundle import Bundle
-from mirada.device import lay_out, settle
+from mirada.device import settle
 from mirada.errors import BundleError, ConfigError, UsageError
 from mirada.tasks.task import Model, Task
 

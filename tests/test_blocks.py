@@ -20,9 +20,11 @@ from mirada.blocks import (
     MultiHead,
     Positions,
     future_mask,
+    lay_out,
     sinusoidal,
 )
-from mirada.contracts import Tape
+from mirada.contracts import Batch, Reading, Sizes, Tape
+from mirada.models.gpt import GPT, GPTConfig
 from tests.block_parts import (
     HEADS,
     INNER,
@@ -280,3 +282,26 @@ def test_dropout_lets_gradients_through_where_it_lets_values_through() -> None:
 
 def test_dropout_of_nearly_everything_does_not_fail() -> None:
     assert torch.isfinite(Dropout(0.999)(torch.ones(1000))).all()  # a configuration may ask for any p < 1
+
+
+def test_another_layout_changes_nothing() -> None:
+    """But the order in which numbers are added up."""
+    model = shaken(GPT(GPTConfig(width=12, heads=3, layers=2, max_length=16, dropout=0.0), Sizes(40, 40, causal=True)))
+    model = model.double().eval()
+    ids = torch.arange(20).view(2, 10)
+    reading, weights = Reading(ids, torch.tensor([10, 10])), {name: w.clone() for name, w in model.state_dict().items()}
+    before = model.output(model.read(reading)).detach()
+    lay_out(model)
+    assert isinstance(layer := model.decoder.layers[0], DecoderLayer)
+    assert layer.self_.packed is not None
+    assert layer.self_.query.weight.data_ptr() == layer.self_.packed.data_ptr()  # not stored twice
+    assert set(model.state_dict()) == set(weights)
+    assert all(torch.equal(tensor, weights[name]) for name, tensor in model.state_dict().items())
+    close(model.output(model.read(reading)), before)  # with gradients the three matrices are used
+    with torch.inference_mode():
+        close(model.output(model.read(reading)), before)
+        step = model.start(Batch(ids[:, :0], ids[:, :9]))
+        close(step.logits, before[:, 8])
+        close(model.step(ids[:, 9], step.state).logits, before[:, 9])
+        half = model.float()
+        assert half.output(half.read(reading)).dtype == torch.float32  # and what is packed goes along
