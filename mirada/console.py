@@ -86,9 +86,12 @@ class Console:
         self.line(f"data: {told['summary']}")
         for note in told["notes"]:
             self.line(f"    {note}")
+        command = told["command"]
         headings = {
-            "excluded": "left out (line by line in excluded.tsv; what changes it: `mirada check`):",
-            "doubts": "kept, but worth a look (`mirada check` shows where):",
+            "excluded": "left out (line by line in excluded.tsv"
+            + f"; what changes it: `{command}`" * bool(command)
+            + "):",
+            "doubts": "kept, but worth a look" + f" (`{command}` shows where)" * bool(command) + ":",
         }
         for kind, heading in headings.items():
             if told[kind]:

@@ -161,7 +161,7 @@ AnyBatch = TypeVar("AnyBatch", bound=Batch | Reading, covariant=True)
 
 
 class Plan(Protocol[AnyBatch]):
-    """The batches of the training data: epoch e is the same list whenever it is asked for."""
+    """The batches of the training data: epoch e is the same list whenever it is asked for, made anew every time."""
 
     @property
     def fingerprint(self) -> str:

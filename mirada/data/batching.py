@@ -60,16 +60,13 @@ class Groups(Generic[AnyBatch]):
     def __post_init__(self) -> None:
         self._source = self.corpus.source.lengths + 1  # EOS
         self._target = self.corpus.target.lengths + 1
-        self._planned: tuple[int, list[Rows]] | None = None
 
     def epoch(self, epoch: int) -> list[Rows]:
         """The rows of every batch of an epoch, in the order they are trained on."""
-        if self._planned is None or self._planned[0] != epoch:
-            random = np.random.default_rng([self.seed, epoch])
-            shuffled = random.permutation(len(self.corpus))
-            runs = cut(self._source, self._target, by_length(self._source, self._target, shuffled), self.budget)
-            self._planned = epoch, [runs[i] for i in random.permutation(len(runs))]
-        return self._planned[1]
+        random = np.random.default_rng([self.seed, epoch])
+        shuffled = random.permutation(len(self.corpus))
+        runs = cut(self._source, self._target, by_length(self._source, self._target, shuffled), self.budget)
+        return [runs[i] for i in random.permutation(len(runs))]
 
     def load(self, rows: Rows) -> AnyBatch:
         """The batch of the given rows."""

@@ -4,15 +4,18 @@
     15 % of the words are hidden: 80 % of those by the mask, 10 % by another word, 10 % not at all
 
 (Devlin et al. 2019, §3.1 and A.1.) What an epoch hides follows from the seed and its number, so a resumed run is exact.
+
+<folder>/corpus/         ids, on disk
+<folder>/excluded.tsv    every document that is left out: file, line where it begins, reason
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +24,7 @@ from pydantic import Field, model_validator
 
 from mirada.config import Section
 from mirada.contracts import EOS, PAD, Reading, Rows
-from mirada.data.corpus import Corpus, write_corpus
+from mirada.data.corpus import CHUNK, Corpus, batched, write_corpus
 from mirada.data.doctor import Notify, fingerprint
 from mirada.data.text import lines
 from mirada.data.tokenizer import Tokenizer, TokenizerConfig
@@ -35,7 +38,7 @@ FOLLOWS, DOES_NOT = 1, 2
 
 
 class DocumentsConfig(Section):
-    """Which documents to learn from."""
+    """Which documents to learn from. Of equal ones, one is read; those of the dev part are not learned from."""
 
     files: tuple[str, ...] = ()
     """Text files, plain or gzipped; a blank line stands between documents."""
@@ -67,8 +70,8 @@ class Report:
     dev: int = 0
     held_out: bool = False
     words: int = 0
-    short: int = 0
-    """Documents too short to hide anything in."""
+    excluded: dict[str, int] = field(default_factory=dict)
+    """Why documents are left out, and how many."""
     vocabulary: int = 0
     fingerprint: str = ""
     notes: list[str] = field(default_factory=list)
@@ -85,19 +88,28 @@ class PreparedDocuments:
     config: DocumentsConfig
 
 
-def documents(paths: tuple[str, ...], lenient: bool) -> Iterator[str]:
+class Document(NamedTuple):
+    """A text, and where it begins."""
+
+    text: str
+    file: str
+    line: int
+
+
+def documents(paths: tuple[str, ...], lenient: bool) -> Iterator[Document]:
     """The documents of text files: lines up to a blank one, joined by spaces."""
     for path in paths:
         current: list[str] = []
-        for line in lines(path, lenient=lenient):
+        number = 0
+        for number, line in enumerate(lines(path, lenient=lenient), 1):
             text = line.encode("utf-8", "surrogateescape").decode("utf-8", "replace") if lenient else line
             if text.strip():
                 current.append(text.strip())
             elif current:
-                yield " ".join(current)
+                yield Document(" ".join(current), path, number - len(current))
                 current = []
         if current:
-            yield " ".join(current)
+            yield Document(" ".join(current), path, number + 1 - len(current))
 
 
 def prepare(
@@ -110,54 +122,93 @@ def prepare(
         tokenizer = Tokenizer.load(folder / "tokenizer.json")
         return PreparedDocuments(Corpus(folder / "corpus"), dev, tokenizer, report, data)
     folder.mkdir(parents=True, exist_ok=True)
-    lenient = data.invalid_bytes == "drop"
     notify("reading", 0, 0)
-    hashes = np.array([fingerprint(text) for text in documents(data.files, lenient)], dtype=np.uint64)
-    if len(hashes) < 2:
-        raise DataError(
-            f"{', '.join(data.files)}: has {len(hashes)} document{'s' * (len(hashes) != 1)}; masked modelling needs at "
-            "least two, with a blank line between them"
-        )
-    held: set[int] = set()
-    if not data.dev:
-        share = max(1, round(data.hold_out * len(np.unique(hashes))))
-        held = set(np.unique(hashes)[: min(share, len(np.unique(hashes)) - 1)].tolist())
-    dev = [text for text in documents(data.dev or data.files, lenient) if data.dev or fingerprint(text) in held]
-
-    def training() -> Iterator[str]:
-        return (text for text in documents(data.files, lenient) if fingerprint(text) not in held)
-
-    words = sum(len(text.split()) for text in training())
+    survey = _Survey(data)
+    words = sum(len(document.text.split()) for document in survey.training())
     notify(f"learning {config.unit}", 0, 0)
-    tokenizer = learned or Tokenizer.learn(training(), config.most(words), config.unit, config.lowercased, mask=True)
-    short = 0
+    texts = (document.text for document in survey.training())
+    tokenizer = learned or Tokenizer.learn(texts, config.most(words), config.unit, config.lowercased, mask=True)
+    as_it_is: Any = list
+    with open(folder / "excluded.tsv", "w", encoding="utf-8") as excluded:
 
-    def too_short(ids: list[list[int]]) -> list[list[int]]:
-        nonlocal short
-        short += sum(len(text) < SHORTEST for text in ids)
-        return ids
+        def leave_out(document: Document, reason: str) -> None:
+            survey.excluded[reason] = survey.excluded.get(reason, 0) + 1
+            excluded.write(f"{document.file}\t{document.line}\t{reason}\n")
 
-    corpus = write_corpus(
-        folder / "corpus",
-        ((text, "", None) for text in training()),
-        lambda texts: too_short(tokenizer.encode(texts)),
-        lambda texts: [[] for _ in texts],
-        vocabulary=tokenizer.size,
-        longest=10**9,
-        too_long=lambda place, tokens: None,
-        progress=lambda done: notify("tokenising", done, len(hashes)),
-    )
-    if len(corpus) - short < 1:
-        raise DataError(f"{', '.join(data.files)}: every document has fewer than {SHORTEST} tokens")
-    report = Report(len(corpus), len(dev), not data.dev, words, short, tokenizer.size, corpus.fingerprint)
+        def rows() -> Iterator[tuple[Any, Any, None]]:
+            for some in batched(survey.training(leave_out), CHUNK):
+                for document, ids in zip(some, tokenizer.encode([each.text for each in some]), strict=True):
+                    if len(ids) < SHORTEST:
+                        leave_out(document, f"documents of fewer than {SHORTEST} tokens, too short to hide a word in")
+                    else:
+                        yield ids, [], None
+
+        corpus = write_corpus(
+            folder / "corpus",
+            rows(),  # cut into tokens already, where texts are expected
+            as_it_is,
+            as_it_is,
+            vocabulary=tokenizer.size,
+            longest=10**9,
+            too_long=lambda place, tokens: None,
+            progress=lambda done: notify("tokenising", done, len(survey.hashes)),
+        )
+    if not len(corpus):
+        raise DataError(
+            f"{', '.join(data.files)}: every document has fewer than {SHORTEST} tokens, or is in the dev part"
+        )
+    dev = survey.dev()
+    report = Report(len(corpus), len(dev), not data.dev, words, survey.excluded, tokenizer.size, corpus.fingerprint)
     write_text(folder / "dev.json", json.dumps(dev, ensure_ascii=False))
     write_text(folder / "tokenizer.json", tokenizer.to_json())
     write_text(folder / "prepared.json", json.dumps(asdict(report), indent=2))
     return PreparedDocuments(corpus, dev, tokenizer, report, data)
 
 
+class _Survey:
+    """A first look at all documents: 64 bits of each, which tell equal ones, and those that are held out."""
+
+    def __init__(self, data: DocumentsConfig):
+        self.data, self.lenient = data, data.invalid_bytes == "drop"
+        self.hashes = self._hashes(data.files)
+        self.excluded: dict[str, int] = {}
+        different, first = np.unique(self.hashes, return_index=True)
+        if len(different) < 2 and not data.dev:
+            raise DataError(
+                f"{', '.join(data.files)}: has {len(different)} document{'s' * (len(different) != 1)}; masked "
+                "modelling needs at least two different ones, with a blank line between them"
+            )
+        self.first = np.zeros(len(self.hashes), dtype=bool)
+        self.first[first] = True
+        share = max(1, round(data.hold_out * len(different)))
+        held = self._hashes(data.dev) if data.dev else different[: min(share, len(different) - 1)]
+        if not len(held):
+            raise DataError(f"{', '.join(data.dev)}: has no documents to measure with")
+        self.held = np.isin(self.hashes, held)
+
+    def _hashes(self, files: tuple[str, ...]) -> npt.NDArray[np.uint64]:
+        return np.fromiter((fingerprint(each.text) for each in documents(files, self.lenient)), dtype=np.uint64)
+
+    def training(self, leave_out: Callable[[Document, str], None] | None = None) -> Iterator[Document]:
+        """What is learned from; `leave_out` is told the others, with the reason, but for those that are held out."""
+        for document, first, held in zip(documents(self.data.files, self.lenient), self.first, self.held, strict=True):
+            if first and not held:
+                yield document
+            elif leave_out and not first:
+                leave_out(document, "exact duplicates of an earlier document")
+            elif leave_out and self.data.dev:
+                leave_out(document, "documents that are in the dev part")
+
+    def dev(self) -> list[str]:
+        """What is measured with."""
+        if self.data.dev:
+            return [document.text for document in documents(self.data.dev, self.lenient)]
+        every = zip(documents(self.data.files, self.lenient), self.first & self.held, strict=True)
+        return [document.text for document, chosen in every if chosen]
+
+
 class GapBatches:
-    """Pairs of spans with hidden words. A row is (A begins, A ends, B begins, B ends, B follows A, noise)."""
+    """Pairs of spans with hidden words. A row is (A begins, A ends, B begins, B ends, whether B follows A, noise)."""
 
     def __init__(
         self,
@@ -183,13 +234,14 @@ class GapBatches:
         chance = np.random.default_rng([self.seed, epoch])
         begins, ends, owners = self._windows(chance)
         cut = begins + np.maximum(1, ((ends - begins) * chance.uniform(0.25, 0.75, len(begins))).astype(np.int64))
-        follows = chance.random(len(begins)) < 0.5 if self.config.next_sentence else np.ones(len(begins), dtype=bool)
-        other = chance.integers(0, len(begins), len(begins))
-        other = np.where(owners[other] == owners, (other + 1) % len(begins), other)  # mostly of another document
+        asked = self.config.next_sentence and len(begins) > 0 and bool((owners != owners[0]).any())
+        follows = chance.random(len(begins)) < 0.5 if asked else np.ones(len(begins), dtype=bool)
+        other = _elsewhere(owners, chance) if asked else np.arange(len(begins))
+        answer = np.where(follows, FOLLOWS, DOES_NOT) * asked
         b_begin = np.where(follows, cut, begins[other])
         b_end = np.minimum(b_begin + (ends - cut), np.where(follows, ends, ends[other]))
         noise = chance.integers(0, 2**31, len(begins))
-        rows = np.stack([begins, cut, b_begin, b_end, follows.astype(np.int64), noise], 1)
+        rows = np.stack([begins, cut, b_begin, b_end, answer, noise], 1)
         size = (rows[:, 1] - rows[:, 0]) + (rows[:, 3] - rows[:, 2])
         order = np.argsort(size, kind="stable")
         per_batch = max(1, self.budget // self.config.length)
@@ -223,8 +275,7 @@ class GapBatches:
         inputs[words] = self.ids[place[words]]
         inputs[(column == a[:, None]) | (column == (a + 1 + b)[:, None])] = EOS
         truth = np.zeros((len(rows), 1 + column.size), dtype=np.int64)
-        if self.config.next_sentence:
-            truth[:, 0] = np.where(rows[:, 4] == 1, FOLLOWS, DOES_NOT)
+        truth[:, 0] = rows[:, 4]
         inputs, truth[:, 1:] = self._hide(inputs, words, int(rows[0, 5]))
         segments = (column > a[:, None]) & (column < lengths[:, None])
         return Reading(
@@ -249,3 +300,10 @@ class GapBatches:
             lengths = rows[:, 1] - rows[:, 0] + rows[:, 3] - rows[:, 2] + 2
             cells, real = cells + len(rows) * int(lengths.max()), real + int(lengths.sum())
         return 1 - real / max(1, cells)
+
+
+def _elsewhere(owners: Rows, chance: np.random.Generator) -> Rows:
+    """For each window, any one of another document. `owners`, the document of each, is sorted and names two or more."""
+    first, end = np.searchsorted(owners, owners, "left"), np.searchsorted(owners, owners, "right")
+    drawn = chance.integers(0, len(owners) - (end - first))  # the document's own windows are not counted
+    return np.where(drawn < first, drawn, drawn + (end - first))

@@ -149,7 +149,6 @@ class StreamBatches:
         steps = len(self.stream) - 1
         self.rows = max(1, min(self.rows, steps // self.length))
         self.part = steps if self.shuffled else steps // self.rows
-        self._planned: tuple[int, list[Spans]] | None = None
 
     @property
     def corpus(self) -> Stream:
@@ -166,19 +165,15 @@ class StreamBatches:
 
     def epoch(self, epoch: int) -> list[Spans]:
         """The steps of every batch of an epoch, in the order they are trained on."""
-        if self._planned is None or self._planned[0] != epoch:
-            random = np.random.default_rng([self.seed, epoch])
-            cuts = np.arange(random.integers(self.length), self.part, self.length)
-            edges = np.unique(np.concatenate([[0], cuts, [self.part]]))
-            spans = np.stack([edges[:-1], edges[1:]], axis=1)  # [windows, 2]
-            if self.shuffled:
-                spans = random.permutation(spans)
-                plan = [spans[first : first + self.rows] for first in range(0, len(spans), self.rows)]
-            else:
-                begins = np.arange(self.rows)[:, None] * self.part  # [rows, 1]
-                plan = [begins + span for span in spans]
-            self._planned = epoch, plan
-        return self._planned[1]
+        random = np.random.default_rng([self.seed, epoch])
+        cuts = np.arange(random.integers(self.length), self.part, self.length)
+        edges = np.unique(np.concatenate([[0], cuts, [self.part]]))
+        spans = np.stack([edges[:-1], edges[1:]], axis=1)  # [windows, 2]
+        if self.shuffled:
+            spans = random.permutation(spans)
+            return [spans[first : first + self.rows] for first in range(0, len(spans), self.rows)]
+        begins = np.arange(self.rows)[:, None] * self.part  # [rows, 1]
+        return [begins + span for span in spans]
 
     def is_first(self, rows: Spans) -> bool:
         """Whether a batch does not go on from the one before it, so that a carried state must be dropped."""

@@ -73,12 +73,11 @@ class Documents:
     def told(self) -> Told:
         report = self.data.report
         held = " (held out)" if report.held_out else ""
-        short = {"documents too short to hide anything in": report.short} if report.short else {}
         return Told(
             f"{report.documents:,} documents, {report.words:,} words, {report.dev:,} dev{held}, "
             f"{report.vocabulary:,} subwords",
             report.notes,
-            short,
+            report.excluded,
         )
 
     def dev_file(self) -> str:
@@ -162,7 +161,7 @@ class MaskedModel(Model):
 
     def evaluate(self, texts: str | Path, **other: Any) -> MaskedScores:
         """Hide words of the documents in a file, and score how well they are found."""
-        return self.score(list(documents((str(texts),), lenient=False)))
+        return self.score([document.text for document in documents((str(texts),), lenient=False)])
 
     def score(self, dev: list[str]) -> MaskedScores:
         loss, found, size, follows, pairs = self._measure(dev, SCORED_TOKENS)

@@ -52,6 +52,8 @@ class Told:
     """Why something is left out, and how often."""
     doubts: dict[str, int] = field(default_factory=dict)
     """What is kept but worth a look, and how often."""
+    command: str = ""
+    """What shows where all of it is, and what changes it, if something does."""
 
 
 class Prepared(Protocol):

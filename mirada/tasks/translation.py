@@ -85,6 +85,7 @@ class Pairs:
             report.diagnosis["notes"],
             report.excluded,
             {finding["title"]: finding["count"] for finding in findings if finding["training"] == KEEPS},
+            "mirada check",
         )
 
     def dev_file(self) -> str:

@@ -81,6 +81,7 @@ class Training(Generic[Model]):
         self._spent = 0.0  # of the budget, before the step that is being done
         self._saved_step = -1
         self._non_finite = 0
+        self._planned: tuple[int, Sequence[Rows]] | None = None  # an epoch and its batches
 
     # ── the run ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -115,7 +116,7 @@ class Training(Generic[Model]):
     @property
     def epochs(self) -> float:
         """Passes over the data so far."""
-        return self.progress.epoch + self.progress.position / len(self.batches.epoch(self.progress.epoch))
+        return self.progress.epoch + self.progress.position / len(self._plan(self.progress.epoch))
 
     @property
     def spent(self) -> float:
@@ -126,13 +127,19 @@ class Training(Generic[Model]):
         return self._earlier + time.monotonic() - self._clock
 
     def _steps_in_epoch(self, epoch: int) -> int:
-        return math.ceil(len(self.batches.epoch(epoch)) / self.config.accumulate)
+        return math.ceil(len(self._plan(epoch)) / self.config.accumulate)
+
+    def _plan(self, epoch: int) -> Sequence[Rows]:
+        """The batches of an epoch, planned once: a corpus may take a while."""
+        if self._planned is None or self._planned[0] != epoch:
+            self._planned = epoch, self.batches.epoch(epoch)
+        return self._planned[1]
 
     def _remaining(self) -> Iterator[Sequence[Rows]]:
         """The batches of every step still to do, for ever; `progress` says where we are before each of them."""
         p, size = self.progress, self.config.accumulate
         while not p.finished:
-            plan = self.batches.epoch(p.epoch)
+            plan = self._plan(p.epoch)
             while p.position < len(plan):
                 chosen = plan[p.position : p.position + size]
                 p.position += len(chosen)
@@ -226,7 +233,7 @@ class Training(Generic[Model]):
 
     def _forecast(self) -> None:
         """Time a few real steps, without changing anything, and say what lies ahead."""
-        plan = self.batches.epoch(0)
+        plan = self._plan(0)
         chosen = sorted(plan[: 8 * FORECAST_STEPS], key=lambda rows: -len(rows))[::8][:FORECAST_STEPS]
         self._gradients(chosen[:1])  # the first pass pays for allocations
         self._clear_gradients()

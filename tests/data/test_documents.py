@@ -28,7 +28,10 @@ def batches(lengths: list[int], **settings: Any) -> GapBatches:
 def test_a_blank_line_stands_between_documents(tmp_path: Path) -> None:
     path = tmp_path / "corpus.txt"
     path.write_text("\n\nEl perro duerme.\nEl gato no.\n\n  \nOtro texto.\r\n", encoding="utf-8")
-    assert list(documents((str(path),), lenient=False)) == ["El perro duerme. El gato no.", "Otro texto."]
+    assert list(documents((str(path),), lenient=False)) == [
+        ("El perro duerme. El gato no.", str(path), 3),
+        ("Otro texto.", str(path), 7),
+    ]
 
 
 def test_fifteen_in_a_hundred_words_are_hidden_as_published() -> None:
@@ -79,6 +82,21 @@ def test_spans_follow_each_other_half_of_the_time_and_are_marked() -> None:
     assert set(unasked[:, 0].tolist()) == {0}
 
 
+def test_a_span_that_does_not_follow_is_from_another_document() -> None:
+    lengths = [20, 3000, 50, 700]  # most windows are of one document
+    plan, ends = batches(lengths), np.cumsum(lengths)
+    rows = np.concatenate(plan.epoch(0))
+    a, b = np.searchsorted(ends, rows[:, 0], "right"), np.searchsorted(ends, rows[:, 2], "right")
+    assert set(a[rows[:, 4] == DOES_NOT]) == {0, 1, 2, 3} == set(b[rows[:, 4] == DOES_NOT])
+    assert (a != b)[rows[:, 4] == DOES_NOT].all()
+    assert (a == b)[rows[:, 4] == FOLLOWS].all()
+
+
+def test_nothing_is_asked_where_there_is_no_other_document() -> None:
+    plan = batches([900, 2])
+    assert set(np.concatenate(plan.epoch(0))[:, 4]) == {0}
+
+
 def test_an_epoch_is_the_same_again_and_another_one_differs() -> None:
     first, again = batches([200, 90, 5, 40]), batches([200, 90, 5, 40])
     for one, two in zip(first.epoch(2), again.epoch(2), strict=True):
@@ -101,7 +119,7 @@ def test_every_word_is_read_in_every_epoch() -> None:
 def test_data_that_nothing_can_be_learned_from_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "one.txt"
     path.write_text("una sola línea", encoding="utf-8")
-    with pytest.raises(DataError, match="has 1 document; masked modelling needs at least two"):
+    with pytest.raises(DataError, match="has 1 document; masked modelling needs at least two different ones"):
         prepare(DocumentsConfig(files=(str(path),)), TokenizerConfig(), tmp_path / "data", lambda *told: None)
 
 
@@ -114,3 +132,24 @@ def test_no_document_is_on_both_sides(tmp_path: Path) -> None:
     again = prepare(data, TokenizerConfig(unit="words"), tmp_path / "data", lambda *told: None)
     assert again.dev == prepared.dev
     assert again.tokenizer.mask == prepared.tokenizer.mask == 4
+
+
+def test_what_is_left_out_is_listed(tmp_path: Path) -> None:
+    path, dev = tmp_path / "many.txt", tmp_path / "dev.txt"
+    texts = ["uno dos tres cuatro cinco", "seis siete ocho nueve diez", "no", "once doce trece catorce"]
+    path.write_text("\n\n".join([*texts, texts[0]]), encoding="utf-8")
+    dev.write_text(f"{texts[3]}\n\nquince dieciséis diecisiete", encoding="utf-8")
+    data = DocumentsConfig(files=(str(path),), dev=(str(dev),))
+    prepared = prepare(data, TokenizerConfig(unit="words"), tmp_path / "data", lambda *told: None)
+    assert (prepared.report.documents, prepared.report.dev) == (2, 2)
+    assert prepared.report.excluded == {
+        "documents of fewer than 4 tokens, too short to hide a word in": 1,
+        "documents that are in the dev part": 1,
+        "exact duplicates of an earlier document": 1,
+    }
+    listed = (tmp_path / "data" / "excluded.tsv").read_text(encoding="utf-8").splitlines()
+    assert sorted(tuple(line.split("\t")[:2]) for line in listed) == [
+        (str(path), "5"),
+        (str(path), "7"),
+        (str(path), "9"),
+    ]

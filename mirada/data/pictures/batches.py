@@ -101,7 +101,6 @@ class PictureBatches:
     flip: bool = False
 
     def __post_init__(self) -> None:
-        self._planned: tuple[int, list[Rows]] | None = None
         self._drawn: tuple[int, npt.NDArray[np.float32]] | None = None
 
     @property
@@ -109,12 +108,10 @@ class PictureBatches:
         return len(self.truth) * self.patches
 
     def epoch(self, epoch: int) -> list[Rows]:
-        if self._planned is None or self._planned[0] != epoch:
-            n = len(self.truth)
-            batches = -(-n // max(FEWEST_IN_BATCH, self.budget // self.patches))
-            order = np.random.default_rng([self.seed, epoch]).permutation(n) + epoch * n
-            self._planned = epoch, np.array_split(order, batches)
-        return self._planned[1]
+        n = len(self.truth)
+        batches = -(-n // max(FEWEST_IN_BATCH, self.budget // self.patches))
+        order = np.random.default_rng([self.seed, epoch]).permutation(n) + epoch * n
+        return np.array_split(order, batches)
 
     def load(self, rows: Rows) -> Reading:
         n = len(self.truth)
