@@ -107,14 +107,15 @@ def peer(ids: Tensor, vocabulary: int, rate: float) -> tuple[Any, int]:
     others = [weight for weight in network.parameters() if weight.ndim == 1]
     groups = [{"params": matrices, "weight_decay": DECAY}, {"params": others, "weight_decay": 0.0}]
     optimizer = torch.optim.AdamW(groups, lr=rate, betas=BETAS, fused=True)
-    places = torch.arange(CONTEXT)
+    places = torch.arange(CONTEXT + 1)
     began, steps, spent = time.perf_counter(), 0, 0.0
     while spent < 1:
         for group in optimizer.param_groups:
             rise = min(1, max((steps + 1) / WARMUP, 10 * spent))  # a tenth of the time at most, as ours
             group["lr"] = rate * rise * (1 + math.cos(math.pi * spent)) / 2
-        batch = ids[torch.randint(len(ids) - CONTEXT, (ROWS, 1)) + places]  # [B, T]
-        network(input_ids=batch, labels=batch).loss.backward()
+        batch = ids[torch.randint(len(ids) - CONTEXT, (ROWS, 1)) + places]  # [B, T+1]
+        logits = network(input_ids=batch[:, :-1]).logits  # every position is asked, the last one too
+        torch.nn.functional.cross_entropy(logits.flatten(0, 1), batch[:, 1:].flatten()).backward()
         torch.nn.utils.clip_grad_norm_(network.parameters(), CLIP)
         optimizer.step()
         optimizer.zero_grad()

@@ -215,9 +215,11 @@ def embed(
         raise UsageError(f"--out {out}: exists already; choose another name")
     given = chunks(texts, file)
     model = api.load(bundle, MaskedModel, device=device or "auto", threads=threads)
-    found = [model.embed(chunk) for chunk in given]
-    sentences = [part for part, _ in found]
-    tokens = [states for _, part in found for states in part]
+    sentences, tokens = [], list[Any]()
+    for chunk in given:
+        means, states = model.embed(chunk, first=len(tokens) + 1)
+        sentences.append(means)
+        tokens += states
     if not tokens:
         raise UsageError("there is no text to embed")
     offsets = np.cumsum([0, *map(len, tokens)])

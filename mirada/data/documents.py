@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -33,6 +34,8 @@ from mirada.files import write_text
 
 SHORTEST = 4
 """Tokens in a document, below which it is left out: nothing can be hidden in it that could be found again."""
+MOST_DEV, MOST_DEV_CHARACTERS = 2000, 1_000_000
+"""Documents to hold out, and characters of them to measure with, at most."""
 FOLLOWS, DOES_NOT = 1, 2
 """Column 0 of the truth, which belongs to [CLS]; 0 when nothing is asked."""
 
@@ -45,7 +48,7 @@ class DocumentsConfig(Section):
     dev: tuple[str, ...] = ()
     """The dev part, likewise. Some documents are held out when not given."""
     hold_out: float = Field(0.05, gt=0, lt=1)
-    """The share of the documents to hold out when there is no dev file."""
+    """The share of the documents to hold out when there is no dev file (2,000 at most)."""
     length: int = Field(128, ge=8, le=8192)
     """Tokens in an example: two spans with their ends."""
     hidden: float = Field(0.15, gt=0, lt=1)
@@ -157,8 +160,9 @@ def prepare(
         raise DataError(
             f"{', '.join(data.files)}: every document has fewer than {SHORTEST} tokens, or is in the dev part"
         )
-    dev = survey.dev()
-    report = Report(len(corpus), len(dev), not data.dev, words, survey.excluded, tokenizer.size, corpus.fingerprint)
+    dev, notes = survey.dev()
+    counts = (len(corpus), len(dev), not data.dev, words, survey.excluded, tokenizer.size)
+    report = Report(*counts, corpus.fingerprint, notes)
     write_text(folder / "dev.json", json.dumps(dev, ensure_ascii=False))
     write_text(folder / "tokenizer.json", tokenizer.to_json())
     write_text(folder / "prepared.json", json.dumps(asdict(report), indent=2))
@@ -170,7 +174,7 @@ class _Survey:
 
     def __init__(self, data: DocumentsConfig):
         self.data, self.lenient = data, data.invalid_bytes == "drop"
-        self.hashes = self._hashes(data.files)
+        self.hashes, long_enough = self._read(data.files)
         self.excluded: dict[str, int] = {}
         different, first = np.unique(self.hashes, return_index=True)
         if len(different) < 2 and not data.dev:
@@ -180,14 +184,23 @@ class _Survey:
             )
         self.first = np.zeros(len(self.hashes), dtype=bool)
         self.first[first] = True
-        share = max(1, round(data.hold_out * len(different)))
-        held = self._hashes(data.dev) if data.dev else different[: min(share, len(different) - 1)]
+        if data.dev:
+            held, _ = self._read(data.dev)
+        else:
+            share = min(MOST_DEV, max(1, round(data.hold_out * len(different))), len(different) - 1)
+            wanted = long_enough[first]
+            held = (different[wanted] if wanted.any() else different)[:share]
         if not len(held):
             raise DataError(f"{', '.join(data.dev)}: has no documents to measure with")
         self.held = np.isin(self.hashes, held)
 
-    def _hashes(self, files: tuple[str, ...]) -> npt.NDArray[np.uint64]:
-        return np.fromiter((fingerprint(each.text) for each in documents(files, self.lenient)), dtype=np.uint64)
+    def _read(self, files: tuple[str, ...]) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.bool_]]:
+        """64 bits of every document; and whether it is long enough to hide something in, however it is cut."""
+        hashes, long_enough = array("Q"), bytearray()
+        for document in documents(files, self.lenient):
+            hashes.append(fingerprint(document.text))
+            long_enough.append(len(document.text.split()) >= SHORTEST or len(document.text) >= 16 * SHORTEST)
+        return np.frombuffer(hashes, dtype=np.uint64), np.frombuffer(long_enough, dtype=bool)
 
     def training(self, leave_out: Callable[[Document, str], None] | None = None) -> Iterator[Document]:
         """What is learned from; `leave_out` is told the others, with the reason, but for those that are held out."""
@@ -199,12 +212,23 @@ class _Survey:
             elif leave_out and self.data.dev:
                 leave_out(document, "documents that are in the dev part")
 
-    def dev(self) -> list[str]:
-        """What is measured with."""
+    def dev(self) -> tuple[list[str], list[str]]:
+        """What is measured with; and what there is to say of it."""
         if self.data.dev:
-            return [document.text for document in documents(self.data.dev, self.lenient)]
-        every = zip(documents(self.data.files, self.lenient), self.first & self.held, strict=True)
-        return [document.text for document, chosen in every if chosen]
+            texts = (document.text for document in documents(self.data.dev, self.lenient))
+        else:
+            every = zip(documents(self.data.files, self.lenient), self.first & self.held, strict=True)
+            texts = (document.text for document, chosen in every if chosen)
+        found: list[str] = []
+        size = 0
+        for text in texts:
+            found.append(text)
+            size += len(text)
+            if size >= MOST_DEV_CHARACTERS:
+                break
+        unused = sum(1 for _ in texts)
+        note = f"of the dev part {len(found):,} documents ({size:,} characters) are measured with, {unused:,} are not"
+        return found, [note] if unused else []
 
 
 class GapBatches:

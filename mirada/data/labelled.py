@@ -30,6 +30,7 @@ from torch import Tensor
 from mirada.config import Section
 from mirada.contracts import EOS, PAD, Reading, Rows
 from mirada.data.batching import Groups
+from mirada.data.classes import contradicting, hold_out, repeated
 from mirada.data.corpus import Corpus, write_corpus
 from mirada.data.doctor import Notify, fingerprint
 from mirada.data.readers import Pair, Wanted
@@ -234,8 +235,15 @@ def load(text: str) -> Labelled:
 
 
 def read_labelled(files: PairFiles, parts: int) -> Labelled:
-    """A set to measure with; texts that are empty or have no label are passed over."""
-    examples = [example(row, parts) for row in files if unreadable(row, parts) is None]
+    """A set to measure with, all of it: one that cannot be read whole is refused."""
+    examples = []
+    for row in files:
+        if reason := unreadable(row, parts):
+            raise DataError(
+                f"{row.file}, line {row.line}: {reason}; what is measured with is read whole: correct it, or take it "
+                "out"
+            )
+        examples.append(example(row, parts))
     if not examples:
         raise DataError(f"{files}: has no labelled texts to measure with")
     return examples
@@ -318,17 +326,12 @@ class _Survey:
         """Mark what is left out, and what is held out: of each class the texts with the smallest fingerprints."""
         verdicts = np.frombuffer(self._verdicts, dtype=np.uint8)
         sound = np.flatnonzero(verdicts == 0)
-        _, first, group = np.unique(hashes, return_index=True, return_inverse=True)
-        same_label = numbers == numbers[first][group]
-        contradicts = np.zeros(len(first), dtype=bool)
-        contradicts[group[~same_label]] = True
         reasons: dict[str, npt.NDArray[np.bool_]] = {}
         if data.contradictions == "drop":
-            reasons["texts that occur with different labels [--set data.contradictions=keep]"] = contradicts[group]
+            marked = contradicting(hashes, numbers)
+            reasons["texts that occur with different labels [--set data.contradictions=keep]"] = marked
         if data.duplicates == "drop":
-            again = np.ones(len(hashes), dtype=bool)
-            again[first] = False
-            reasons["exact duplicates of an earlier text [--set data.duplicates=keep]"] = again & same_label
+            reasons["exact duplicates of an earlier text [--set data.duplicates=keep]"] = repeated(hashes, numbers)
         if self.dev:
             known = np.array([fingerprint(text.strip()) for text, _ in self.dev], dtype=np.uint64)
             reasons["texts that are also in the dev part"] = np.isin(hashes, known)
@@ -344,9 +347,8 @@ class _Survey:
                     self._leave_out(pair, names[codes[index]], excluded)
         left = why < 0
         if not self.dev:
-            for number in np.unique(numbers[left]):
-                members = np.flatnonzero(left & (numbers == number))
-                self._hold_out(members, hashes, sound, verdicts, data.hold_out, self.labels[number])
+            held = hold_out(hashes[left], numbers[left], data.hold_out, self._single)
+            verdicts[sound[left][held]] |= _HELD
         kept = sound[verdicts[sound] == 0]
         self.kept = len(kept)
         of_kept = numbers[verdicts[sound] == 0]
@@ -355,25 +357,13 @@ class _Survey:
         if not self.kept:
             raise DataError(f"{self.files}: nothing is left to learn from; see the reasons in excluded.tsv")
 
-    def _hold_out(
-        self,
-        members: npt.NDArray[np.int64],
-        hashes: npt.NDArray[np.uint64],
-        sound: npt.NDArray[np.int64],
-        verdicts: npt.NDArray[np.uint8],
-        share: float,
-        label: str,
-    ) -> None:
-        distinct = np.unique(hashes[members])
-        if len(distinct) < 2:
-            file, line = self.places[label]
-            raise DataError(
-                f"{file}, line {line}: the label {shown_text(label)} has a single text, which cannot be both learned "
-                "from and measured with; correct it, leave it out, or give a dev file (--dev)"
-            )
-        size = min(len(distinct) - 1, max(1, round(share * len(distinct))))
-        held = np.isin(hashes[members], distinct[:size])
-        verdicts[sound[members[held]]] |= _HELD
+    def _single(self, number: int) -> DataError:
+        label = self.labels[number]
+        file, line = self.places[label]
+        return DataError(
+            f"{file}, line {line}: the label {shown_text(label)} has a single text, which cannot be both learned from "
+            "and measured with; correct it, leave it out, or give a dev file (--dev)"
+        )
 
     def _leave_out(self, pair: Pair, reason: str, excluded: TextIO) -> None:
         self.excluded[reason] += 1

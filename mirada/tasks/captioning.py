@@ -18,10 +18,10 @@ from mirada.data.doctor import Notify
 from mirada.data.pictures.batches import Pictures
 from mirada.data.pictures.captions import CaptionBatches, CaptionsConfig, PreparedCaptions, prepare, read_captions
 from mirada.data.pictures.format import Format
-from mirada.data.pictures.pixels import BadPicture, Pixels
+from mirada.data.pictures.pixels import Pixels
 from mirada.data.tokenizer import Tokenizer, TokenizerConfig
 from mirada.decoding import DecodeConfig, Hypothesis, decode
-from mirada.errors import BundleError, ConfigError, InputError
+from mirada.errors import BundleError, ConfigError, MiradaError
 from mirada.evaluation.captions import CaptionScores, evaluate_captions, exact
 from mirada.evaluation.translation import chrf
 from mirada.inspection.gaze import Gaze
@@ -139,7 +139,7 @@ class CaptionModel(Writer):
             return self.caption([pictures], **decode)[0]
         return self._captions(self.sight.read(pictures), self.decode_config(**decode))
 
-    def answer(self, paths: Iterable[str], **decode: Any) -> Iterator[tuple[str, Caption | BadPicture | InputError]]:
+    def answer(self, paths: Iterable[str], **decode: Any) -> Iterator[tuple[str, Caption | MiradaError]]:
         """Each file's caption, or what is wrong with it, in order; an .npz has an answer for every row."""
         config = self.decode_config(**decode)
         for chunk in batched(self.sight.look(paths), READ_AT_ONCE):

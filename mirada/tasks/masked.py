@@ -15,7 +15,7 @@ import torch
 from mirada.bundle import need
 from mirada.contracts import EOS, Loss, Sizes, Validation
 from mirada.data.checks import has_invalid_bytes
-from mirada.data.corpus import Ids
+from mirada.data.corpus import Ids, batched
 from mirada.data.doctor import Notify
 from mirada.data.documents import DocumentsConfig, GapBatches, PreparedDocuments, documents, prepare
 from mirada.data.text import shown_text
@@ -125,7 +125,7 @@ class MaskedModel(Model):
         if GAP not in text or mask is None:
             raise InputError(f"there is no gap in {text[:60]!r}: write {GAP} where a word is to be found")
         ids: list[int] = []
-        for number, part in enumerate(text.split(GAP)):
+        for number, part in enumerate(text.strip().split(GAP)):
             ids += [mask] * bool(number) + self._continued(part, first=not number)
         limit = int(self.config["model"]["max_length"]) - 2  # [CLS] and EOS
         if len(ids) > limit:
@@ -134,21 +134,28 @@ class MaskedModel(Model):
 
     def _continued(self, part: str, first: bool) -> list[int]:
         """The ids of a part of a text. Where it goes on without a space, as "." behind a gap, it begins no word."""
+        tokenizer = self.kit.tokenizer
+        if tokenizer.unit == "characters":  # a space is one too
+            return tokenizer.encode([part])[0]
         if not part.strip():
             return []
-        if first or part[0].isspace() or part[0].isalnum() or self.kit.tokenizer.unit != "subwords":
-            return self.kit.tokenizer.encode([part.strip()])[0]
-        return [token.id for token in self.kit.tokenizer.tokens("a" + part.rstrip()) if token.start >= 1]
+        if first or part[0].isspace() or tokenizer.unit != "subwords":
+            return tokenizer.encode([part.strip()])[0]
+        guard = "(" if part[0].isalnum() else "a"  # which is never in one token with what follows it
+        return [token.id for token in tokenizer.tokens(guard + part.rstrip()) if token.start >= 1]
 
     @torch.inference_mode()
-    def embed(self, texts: Sequence[str]) -> tuple[npt.NDArray[np.float32], list[npt.NDArray[np.float32]]]:
+    def embed(
+        self, texts: Sequence[str], *, first: int = 1
+    ) -> tuple[npt.NDArray[np.float32], list[npt.NDArray[np.float32]]]:
         """A vector for each text [N, D], the mean of its tokens' ([CLS] and the end counted); and those [T, D].
 
-        A text that is longer than the model takes is an InputError that names it.
+        A text that is longer than the model takes is an InputError that names it; `first` is the number that the first
+        of them has.
         """
         limit = int(self.config["model"]["max_length"]) - 2
         encoded = self.kit.tokenizer.encode(texts)
-        for number, ids in enumerate(encoded, 1):
+        for number, ids in enumerate(encoded, first):
             if len(ids) > limit:
                 raise InputError(f"text {number} has {len(ids):,} tokens, the model takes {limit:,}; shorten it")
         tokens: list[npt.NDArray[np.float32]] = [np.zeros((0, 0), np.float32)] * len(encoded)
@@ -181,12 +188,16 @@ class MaskedModel(Model):
     @torch.inference_mode()
     def _measure(self, dev: list[str], most: int) -> tuple[float, float, int, float, int]:
         """Mean loss, share of hidden words found, hidden words, share of pairs told right, pairs; gaps always alike."""
-        encoded = self.kit.tokenizer.encode(dev)
-        offsets = np.cumsum([0, *map(len, encoded)])
-        kept = max(1, int(np.searchsorted(offsets, most)))
-        ids: Ids = np.concatenate([np.array(text, dtype=np.int64) for text in encoded[:kept]])
+        flat, offsets = list[int](), [0]
+        for some in batched(dev, 16):
+            for document in self.kit.tokenizer.encode(some):
+                flat += document
+                offsets.append(len(flat))
+            if len(flat) >= most:
+                break
+        ids: Ids = np.array(flat, dtype=np.int64)
         data = DocumentsConfig.model_validate(self.config["data"])
-        batches = GapBatches(ids, offsets[: kept + 1], self.kit.tokenizer, data, CELLS // 2, seed=0)
+        batches = GapBatches(ids, np.array(offsets), self.kit.tokenizer, data, CELLS // 2, seed=0)
         loss = found = gaps = right = pairs = 0.0
         for rows in batches.epoch(0):
             batch = batches.load(rows).to(self.device)

@@ -20,7 +20,7 @@ from mirada.data.pictures.format import Format
 from mirada.data.pictures.labelled import PicturesConfig, PreparedPictures, prepare
 from mirada.data.pictures.pixels import BadPicture, Pixels, open_pictures
 from mirada.data.text import shown_text
-from mirada.errors import BundleError, DataError, InputError
+from mirada.errors import BundleError, DataError, MiradaError
 from mirada.evaluation.labels import LabelScores, evaluate_labels
 from mirada.models.vit import ViT
 from mirada.tasks.classification import Classification
@@ -146,7 +146,7 @@ class PictureModel(Model):
             return self.classify([pictures])[0]
         return self._labelled(self.sight.read(pictures))
 
-    def answer(self, paths: Iterable[str]) -> Iterator[tuple[str, PictureClass | BadPicture | InputError]]:
+    def answer(self, paths: Iterable[str]) -> Iterator[tuple[str, PictureClass | MiradaError]]:
         """Each file's class, or what is wrong with it, in order; an .npz has an answer for every row, no labels needed.
 
         A few are read at a time, so that memory does not grow with their number.

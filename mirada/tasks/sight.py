@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mirada.data.pictures.format import Format
-from mirada.data.pictures.pixels import Archive, BadPicture, Pixels, from_array, read_picture
-from mirada.errors import InputError
+from mirada.data.pictures.pixels import Archive, Pixels, from_array, read_picture
+from mirada.errors import DataError, InputError, MiradaError
 
 Picture = str | Path | npt.NDArray[Any]
 """A file, or an array: [H, W], [H, W, C], of a video [F, H, W] or [F, H, W, C]."""
@@ -46,7 +46,7 @@ class Sight:
             return self.fit(from_array(picture, self.format.scale, place), place)
         return self.fit(read_picture(picture)[0], str(picture))
 
-    def look(self, paths: Iterable[str]) -> Iterator[tuple[str, Seen | BadPicture | InputError]]:
+    def look(self, paths: Iterable[str]) -> Iterator[tuple[str, Seen | MiradaError]]:
         """Each file's picture, or what is wrong with it, in order; an .npz has one for every row, no labels needed."""
         for path in paths:
             try:
@@ -56,7 +56,7 @@ class Sight:
                         yield archive.place(index), self.fit(pixels, archive.place(index))
                 else:
                     yield path, self.fit(read_picture(path)[0], path)
-            except (BadPicture, InputError) as fault:
+            except (DataError, InputError) as fault:
                 yield path, fault
 
     def fit(self, pixels: Pixels, place: str) -> Seen:

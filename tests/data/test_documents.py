@@ -154,3 +154,37 @@ def test_what_is_left_out_is_listed(tmp_path: Path) -> None:
         (str(path), "7"),
         (str(path), "9"),
     ]
+
+
+def test_what_is_held_out_can_be_measured_with(tmp_path: Path) -> None:
+    path = tmp_path / "many.txt"
+    path.write_text("\n\n".join([*(f"palabra {n}" for n in range(300)), "uno dos tres cuatro cinco"]), encoding="utf-8")
+    data = DocumentsConfig(files=(str(path),))
+    prepared = prepare(data, TokenizerConfig(unit="characters"), tmp_path / "data", lambda *told: None)
+    assert prepared.dev == ["uno dos tres cuatro cinco"]
+
+
+def test_a_large_dev_part_is_cut_and_said_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mirada.data.documents.MOST_DEV_CHARACTERS", 50)
+    path = tmp_path / "many.txt"
+    path.write_text("\n\n".join(f"el documento número {n} es este" for n in range(100)), encoding="utf-8")
+    data = DocumentsConfig(files=(str(path),), hold_out=0.1)
+    prepared = prepare(data, TokenizerConfig(unit="words"), tmp_path / "data", lambda *told: None)
+    assert (prepared.report.documents, len(prepared.dev)) == (90, 2)
+    assert prepared.report.notes == ["of the dev part 2 documents (60 characters) are measured with, 8 are not"]
+
+
+def test_a_dev_part_without_documents_is_refused(tmp_path: Path) -> None:
+    path, dev = tmp_path / "many.txt", tmp_path / "dev.txt"
+    path.write_text("uno dos tres cuatro\n\ncinco seis siete ocho", encoding="utf-8")
+    dev.write_text("\n\n", encoding="utf-8")
+    data = DocumentsConfig(files=(str(path),), dev=(str(dev),))
+    with pytest.raises(DataError, match=r"dev.txt: has no documents to measure with"):
+        prepare(data, TokenizerConfig(), tmp_path / "data", lambda *told: None)
+
+
+def test_another_word_is_never_a_special_one() -> None:
+    plan = batches([900] * 60, hidden=0.5)
+    special = TOKENIZER.mask or 0
+    inputs = np.concatenate([plan.load(rows).inputs.flatten().numpy() for rows in plan.epoch(0)])
+    assert set(inputs[inputs <= special].tolist()) == {0, EOS, special}  # padding, ends and gaps

@@ -55,6 +55,23 @@ def test_a_gap_is_filled(mine: MaskedModel) -> None:
     assert (first[0][0], second[0][0]) == ("prado", "amarillo")
 
 
+def test_what_stands_around_a_gap_is_read_as_it_was_learned(corpus: Path, tmp_path: Path) -> None:
+    by_characters = {**SMALL, "tokenizer": {"unit": "characters"}}
+    by_subwords = {**SMALL, "tokenizer": {"unit": "subwords"}}
+    letters: MaskedModel = mirada.train(corpus, task="masked", out=tmp_path / "a", steps=1, settings=by_characters)
+    subwords: MaskedModel = mirada.train(corpus, task="masked", out=tmp_path / "b", steps=1, settings=by_subwords)
+
+    def shown(model: MaskedModel, text: str) -> list[str]:
+        mask = model.kit.tokenizer.mask
+        pieces = model.kit.tokenizer.pieces(model._with_gaps(text))
+        return ["_" if id == mask else piece for id, piece in zip(model._with_gaps(text), pieces, strict=True)]
+
+    assert shown(letters, " el [MASK] es ") == ["e", "l", " ", "_", " ", "e", "s"]
+    assert shown(subwords, "el [MASK] es azul.") == [" el", "_", " es", " azul", "."]
+    assert shown(subwords, "el [MASK]. el [MASK]es")[1:3] == ["_", "."]
+    assert "".join(shown(subwords, "el [MASK]es azul.")[2:]) == "es azul."
+
+
 def test_vectors_do_not_depend_on_the_batch(mine: MaskedModel) -> None:
     texts = ["el cielo es azul.", "el sol", "", "el prado es verde. el carbón es negro."]
     sentences, tokens = mine.embed(texts)
@@ -85,6 +102,11 @@ def test_bad_input_gets_one_line(mine: MaskedModel, corpus: Path, tmp_path: Path
     assert "the text has bytes that are not UTF-8" in refused("fill", mine.path, "el \udcff [MASK]")
     assert "--count 0: ask for at least 1 word" in refused("fill", mine.path, "el [MASK]", "--count", 0, code=2)
     assert "the model takes" in refused("fill", mine.path, "sol " * 500 + "[MASK]")
+    (tmp_path / "long.txt").write_text("sol\n" * 699 + "sol " * 500 + "\n", encoding="utf-8")
+    named = refused("embed", mine.path, "--file", tmp_path / "long.txt", "--out", tmp_path / "v.npz")
+    assert "text 700 has 500 tokens, the model takes" in named
+    (tmp_path / "empty.txt").write_text("\n", encoding="utf-8")
+    assert "no document is long enough" in refused("evaluate", mine.path, tmp_path / "empty.txt")
     assert "cannot be taught that" in refused(
         "train", corpus, "--task", "forecasting", "--base", mine.path, "--out", tmp_path / "x", code=2
     )

@@ -25,6 +25,7 @@ import numpy.typing as npt
 from pydantic import Field, model_validator
 
 from mirada.contracts import Rows
+from mirada.data.classes import contradicting, hold_out, repeated
 from mirada.data.doctor import Notify
 from mirada.data.pictures.batches import Pictures
 from mirada.data.pictures.format import Format, FormatConfig, PatchFor, moments
@@ -223,17 +224,12 @@ class _Survey:
         part = self.training
         sound = np.flatnonzero(part.verdicts == 0)
         hashes, numbers = part.hashes[sound], part.numbers[sound]
-        _, first, group = np.unique(hashes, return_index=True, return_inverse=True)
-        same_label = numbers == numbers[first][group]
-        contradicts = np.zeros(len(first), dtype=bool)
-        contradicts[group[~same_label]] = True
         reasons: dict[str, npt.NDArray[np.bool_]] = {}
         if self.data.contradictions == "drop":
-            reasons["pictures that occur with different labels [--set data.contradictions=keep]"] = contradicts[group]
+            marked = contradicting(hashes, numbers)
+            reasons["pictures that occur with different labels [--set data.contradictions=keep]"] = marked
         if self.data.duplicates == "drop":
-            again = np.ones(len(hashes), dtype=bool)
-            again[first] = False
-            reasons["exact duplicates of an earlier picture [--set data.duplicates=keep]"] = again & same_label
+            reasons["exact duplicates of an earlier picture [--set data.duplicates=keep]"] = repeated(hashes, numbers)
         if self.dev:
             reasons["pictures that are also in the dev part"] = np.isin(hashes, self.dev.hashes)
         left = np.ones(len(sound), dtype=bool)
@@ -245,20 +241,17 @@ class _Survey:
         if not left.any():
             raise DataError(f"{part.source.path}: nothing is left to learn from: {dict(self.excluded)}")
         if self.dev is None:
-            for number in np.unique(numbers[left]):
-                members = sound[left & (numbers == number)]
-                self._hold_out(members, part.labels[number])
+            held = hold_out(hashes[left], numbers[left], self.data.hold_out, self._single)
+            part.verdicts[sound[left][held]] = _HELD
 
-    def _hold_out(self, members: npt.NDArray[np.int64], label: str) -> None:
+    def _single(self, number: int) -> DataError:
         part = self.training
-        distinct = np.unique(part.hashes[members])
-        if len(distinct) < 2:
-            raise DataError(
-                f"{part.source.place(int(members[0]))}: is the only picture of the class {shown_text(label)}, which "
-                "cannot be both learned from and measured with; add more, remove it, or give a dev part (--dev)"
-            )
-        size = min(len(distinct) - 1, max(1, round(self.data.hold_out * len(distinct))))
-        part.verdicts[members[np.isin(part.hashes[members], distinct[:size])]] = _HELD
+        (only,) = np.unique(part.hashes[(part.numbers == number) & (part.verdicts == 0)])
+        return DataError(
+            f"{part.source.place(int(np.argmax(part.hashes == only)))}: is the only picture of the class "
+            f"{shown_text(part.labels[number])}, which cannot be both learned from and measured with; add more, remove "
+            "it, or give a dev part (--dev)"
+        )
 
     def agreed(self, known: list[str] | None) -> list[str]:
         """All labels, in order; with a base, its own."""

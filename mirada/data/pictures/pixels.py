@@ -43,6 +43,8 @@ FAULTS = {
 """What can be wrong with a picture: said of one, and of many."""
 IMAGES, LABELS = ("images", "X", "x", "data"), ("labels", "y", "target", "targets")
 """What the arrays of an archive may be called."""
+LONGEST_LABEL = 4096
+"""Bytes of a label in an archive."""
 CHUNK = 4 * 2**20
 """Bytes of an archive that are read at a time, or one picture."""
 
@@ -71,6 +73,8 @@ def read_picture(path: str | Path) -> tuple[Pixels, bool]:
             return _decoded(file, path)
     except OSError as error:
         raise BadPicture(path, "unreadable", error.strerror or str(error)) from None
+    except ValueError as error:  # a name with a NUL in it
+        raise BadPicture(shown_text(str(path)), "unreadable", str(error)) from None
 
 
 def _decoded(file: IO[bytes], path: str | Path) -> tuple[Pixels, bool]:
@@ -250,7 +254,7 @@ class Archive:
             self._images = self._named(names, (*IMAGES, f"x_{part}", f"X_{part}"), "pictures")
             with archive.open(f"{self._images}.npy") as stream:
                 shape, self._dtype = self._header(stream, self._images)
-            used = {self._images}
+            used, self.count = {self._images}, shape[0] if shape else 0
             if not unlabelled:
                 label = self._named(names, (*LABELS, f"y_{part}"), "labels")
                 used.add(label)
@@ -263,12 +267,7 @@ class Archive:
             )
         if prod(whole) > MOST_PIXELS:
             raise BadPicture(f"{path}, {self._images}", "huge", "×".join(map(str, whole)))
-        self.count, self.shape, self.frames = shape[0], whole, whole[0]
-        if not unlabelled and len(self.labels) != self.count:
-            raise DataError(
-                f"{path}: {self._images} has {self.count:,} pictures, {label} {len(self.labels):,} labels: "
-                "there must be one for each"
-            )
+        self.shape, self.frames = whole, whole[0]
         others = [name for name in names if name not in used]
         what = "videos" if self.frames > 1 else "pictures"
         self.about = f"{self.count:,} {what} {list(whole)} [F, H, W, C] in {self._images}"
@@ -299,6 +298,8 @@ class Archive:
         version = np.lib.format.read_magic(stream)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, fortran, dtype = read(stream)
+        if any(axis < 0 for axis in shape):
+            raise DataError(f"{self.path}: {name} is damaged: its axes are {list(shape)}")
         if dtype.hasobject:
             raise DataError(
                 f"{self.path}: {name} holds Python objects, saved as a pickle, which is never read; "
@@ -315,6 +316,15 @@ class Archive:
             if not flat or dtype.kind not in "iubUS":
                 raise DataError(
                     f"{self.path}: {name} is an array of {dtype} {list(shape)}; labels are whole numbers or texts [N]"
+                )
+            if shape[0] != self.count:
+                raise DataError(
+                    f"{self.path}: {self._images} has {self.count:,} pictures, {name} {shape[0]:,} labels: "
+                    "there must be one for each"
+                )
+            if dtype.itemsize > LONGEST_LABEL:
+                raise DataError(
+                    f"{self.path}: {name} has labels of {dtype.itemsize:,} bytes; {LONGEST_LABEL:,} is the most"
                 )
             content = stream.read(shape[0] * dtype.itemsize)
         if len(content) < shape[0] * dtype.itemsize:
