@@ -97,6 +97,8 @@ def _effective(
     named = configuration.merge(from_file, settings or {}).get("model", {})
     wanted = model or (named.get("name") if isinstance(named, dict) else None)
     asked = task or from_file.get("task")
+    if asked == "classification" and wanted is None and base is None and _holds_pictures(given["data"].get("files")):
+        wanted = "vit"
     if base is not None:
         inherited = finetune.inherited(Path(base), asked)
         defaults = tasks.find(inherited["task"]).defaults
@@ -108,6 +110,15 @@ def _effective(
     sizes = models.find_preset(chosen["name"], chosen_task.name, preset or "small")
     about: configuration.Values = {"task": chosen_task.name, "model": chosen}
     return check_config(configuration.merge(chosen_task.defaults, sizes, from_file, settings or {}, about, given))
+
+
+def _holds_pictures(files: Sequence[str] | None) -> bool:
+    """Whether the data is an .npz, or a folder with folders and no files in it."""
+    if not files:
+        return False
+    first = Path(files[0])
+    inside = list(first.iterdir()) if first.is_dir() else []
+    return first.suffix == ".npz" or (bool(inside) and all(entry.is_dir() for entry in inside))
 
 
 def _claim(out: str | Path | None, overwrite: bool) -> Path:

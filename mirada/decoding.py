@@ -26,13 +26,13 @@ class DecodeConfig(Section):
     """Hypotheses kept at each step; 1 is greedy."""
     n_best: int = Field(1, ge=1, le=256)
     """How many of them to return."""
-    length_penalty: float = Field(1.0, ge=0)
+    length_penalty: float = Field(1.0, ge=0, allow_inf_nan=False)
     """α in score = log p / length^α: 0 favours short translations, 1 ranks by the average a token."""
-    max_ratio: float = Field(3.0, gt=0)
+    max_ratio: float = Field(3.0, gt=0, allow_inf_nan=False)
     """A translation may have this many times the tokens of its source, and 20 more; the model's limit holds too."""
     sample: bool = False
     """Draw from the probabilities instead of searching for the best."""
-    temperature: float = Field(1.0, gt=0)
+    temperature: float = Field(1.0, gt=0, allow_inf_nan=False)
     top_k: int = Field(0, ge=0)
     """Sample among the k likeliest tokens only; 0 is all."""
     top_p: float = Field(1.0, gt=0, le=1)

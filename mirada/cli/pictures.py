@@ -97,8 +97,8 @@ def _write(
                     say(f"mirada: {found}; its line is left empty")
                     sink.write("{}\n" if json_ else "\n")
                     continue
-                if found.resized:
-                    say(f"mirada: {place}: resized from {found.resized}")
+                for note in found.notes:
+                    say(f"mirada: {place}: {note}")
                 sink.write(line(number, place, found) + "\n")
             sink.flush()
     return whole

@@ -5,14 +5,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from mirada.data.text import shown_text
+
 Hashes = npt.NDArray[np.uint64]
 Numbers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
+
+
+def other_labels(found: Sequence[str], known: Sequence[str] | None) -> list[str]:
+    """What there is to say when a base does not know all labels, and so has to learn them anew; else nothing."""
+    new = [label for label in found if label not in known] if known else []
+    if not new:
+        return []
+    names = ", ".join(shown_text(label) for label in new[:5]) + ", …" * (len(new) > 5)
+    return [f"the base does not know the label{'s' * (len(new) > 1)} {names}: its output is learned anew"]
 
 
 def contradicting(hashes: Hashes, numbers: Numbers) -> Mask:

@@ -30,7 +30,7 @@ from torch import Tensor
 from mirada.config import Section
 from mirada.contracts import EOS, PAD, Reading, Rows
 from mirada.data.batching import Groups
-from mirada.data.classes import contradicting, hold_out, repeated
+from mirada.data.classes import contradicting, hold_out, other_labels, repeated
 from mirada.data.corpus import Corpus, write_corpus
 from mirada.data.doctor import Notify, fingerprint
 from mirada.data.readers import Pair, Wanted
@@ -183,7 +183,7 @@ def prepare(
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "excluded.tsv", "w", encoding="utf-8", errors="surrogateescape") as excluded:
         survey = _Survey(data, excluded, notify)
-        labels = _agreed(survey, learned[1] if learned else None)
+        labels, news = _agreed(survey, learned[1] if learned else None)
         dev = survey.dev or survey.take(held=True)
         notify("learning words", 0, 0)
         texts = (part for text, _ in survey.training() for part in (text.split(TAB) if data.parts > 1 else [text]))
@@ -209,6 +209,7 @@ def prepare(
             progress=lambda done: notify("tokenising", done, survey.kept),
         )
     report = survey.report(labels)
+    report.notes += news
     report.training, report.dev, report.held_out = len(corpus), len(dev), not data.dev
     report.cut, report.vocabulary, report.fingerprint, report.parts = cut, cutter.size, corpus.fingerprint, data.parts
     write_text(folder / "dev.jsonl", dump(dev))
@@ -249,23 +250,18 @@ def read_labelled(files: PairFiles, parts: int) -> Labelled:
     return examples
 
 
-def _agreed(survey: _Survey, known: list[str] | None) -> list[str]:
-    """All labels, in order; with a base, its own."""
+def _agreed(survey: _Survey, known: list[str] | None) -> tuple[list[str], list[str]]:
+    """All labels, in order, those of a base if they are enough; and what there is to say of them."""
     found = sorted(survey.places)
-    if known is not None:
-        for label in found:
-            if label not in known:
-                file, line = survey.places[label]
-                raise DataError(
-                    f"{file}, line {line}: the label {shown_text(label)} is not one of the base's: {', '.join(known)}"
-                )
-        return known
+    news = other_labels(found, known)
+    if known and not news:
+        return known, []
     if len(found) < 2:
         raise DataError(f"{survey.files}: all texts have the label {shown_text(found[0])}; there is nothing to learn")
     for label in {label for _, label in survey.dev}:
         if label not in survey.places:
             raise DataError(f"the dev part has the label {shown_text(label)}, which no training text has")
-    return found
+    return found, news
 
 
 _DROPPED, _HELD = 1, 2  # bits of a text's verdict

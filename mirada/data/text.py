@@ -114,8 +114,8 @@ def _not_utf8(name: str, number: int, fault: UnicodeDecodeError, head: bytes) ->
         return alien
     return DataError(
         f"{name}, line {number}: not UTF-8: byte 0x{fault.object[fault.start]:02x} at byte offset {fault.start} of "
-        "the line; if the file is Latin-1, convert it with `iconv -f latin1 -t utf8`; to leave such lines out: "
-        "--set data.invalid_bytes=drop"
+        "the line; if the file is Latin-1, convert it with `iconv -f latin1 -t utf8`; to leave such lines out "
+        "of a training: --set data.invalid_bytes=drop"
     )
 
 

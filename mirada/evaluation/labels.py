@@ -45,13 +45,15 @@ class LabelScores(Evaluation):
     """In the order of the labels."""
     confusion: tuple[tuple[int, ...], ...]
     """Rows are the true classes, columns the predicted ones."""
+    notes: tuple[str, ...] = ()
+    """What else there is to say: how many were cut, say."""
 
     unit = "texts"
 
     def as_text(self) -> str:
         wide = len(self.classes) > MOST_COLUMNS
         parts = [
-            [f"{self.unit}: {self.size:,}"],
+            [f"{self.unit}: {self.size:,}", *self.notes],
             self.text_of_scores(),
             text_of_rows("class", self.classes),
             self._text_of_confusions() if wide else self._text_of_matrix(),

@@ -45,8 +45,8 @@ class Caption:
     """The average log probability of its tokens (with the length penalty of `decode`)."""
     alternatives: tuple[tuple[str, float], ...] = field(default=(), repr=False)
     """The n best texts with their scores, this one first."""
-    resized: str = ""
-    """"40×30 to 28×28", of a picture that had another size than the model reads."""
+    notes: tuple[str, ...] = ()
+    """What was done to the picture first: "resized from 40×30 to 28×28"."""
 
     def __str__(self) -> str:
         return self.text
@@ -149,10 +149,10 @@ class CaptionModel(Writer):
 
     def _captions(self, pictures: Sequence[Seen], config: DecodeConfig) -> list[Caption]:
         found = []
-        for best, (_, resized) in zip(self._best((seen.pixels for seen in pictures), config), pictures, strict=True):
+        for best, (_, notes) in zip(self._best((seen.pixels for seen in pictures), config), pictures, strict=True):
             texts = self.kit.tokenizer.decode([hypothesis.tokens for hypothesis in best])
             ranked = tuple((text, hypothesis.score) for text, hypothesis in zip(texts, best, strict=True))
-            found.append(Caption(*ranked[0], ranked, resized))
+            found.append(Caption(*ranked[0], ranked, notes))
         return found
 
     def _best(

@@ -103,8 +103,9 @@ class Texts:
         more = f", … {len(report.classes)} classes" if len(report.classes) > 8 else ""
         what = "texts" if report.parts == 1 else "pairs"
         cut = {f"{what} longer than data.max_tokens, which were cut": report.cut} if report.cut else {}
+        units = f"{report.vocabulary:,} {self.data.tokenizer.unit}"
         return Told(
-            f"{report.training:,} training {what} ({shown}{more}){held}, {report.vocabulary:,} words",
+            f"{report.training:,} training {what} ({shown}{more}){held}, {units}",
             report.notes,
             report.excluded,
             cut,
@@ -196,8 +197,11 @@ class ClassificationModel(Model):
 
     def score(self, dev: Labelled) -> LabelScores:
         truth = self._numbers(dev)
-        predicted = self.probabilities([text for text, _ in dev])[0].argmax(-1)
-        return evaluate_labels(truth, predicted.tolist(), self.labels)
+        probabilities, beyond = self.probabilities([text for text, _ in dev])
+        scores = evaluate_labels(truth, probabilities.argmax(-1).tolist(), self.labels)
+        if not (cut := sum(map(bool, beyond))):
+            return scores
+        return replace(scores, notes=(f"cut to the {self.config['data']['max_tokens']:,} tokens it reads: {cut:,}",))
 
     def validate(self, dev: Labelled, size: int) -> Validation:
         """Accuracy on a part of the dev set, and the mean loss."""
@@ -282,7 +286,7 @@ class ClassificationTask(Task):
             ("labels", ", ".join(f"{label} {count:,}" for label, count in data["classes"].items())),
             ("data", f"{data['training']:,} {what}, {data['words']:,} words, {left_out:,} left out"),
             ("dev", f"{data['dev']:,} {what}" + (", held out of the data" if data["held_out"] else "")),
-            ("words", f"{data['vocabulary']:,}"),
+            ("vocabulary", f"{data['vocabulary']:,}"),
         ]
 
     def prepare(self, built: Mapping[str, Any], folder: Path, notify: Notify, kit: Labels | None = None) -> Texts:
@@ -291,6 +295,9 @@ class ClassificationTask(Task):
             raise UsageError(f"--columns {columns}: {_kind(kit.parts)} by the base")
         learned = (kit.tokenizer, getattr(kit, "labels", None)) if kit else None
         return Texts(prepare(built["data"], built["tokenizer"], folder, notify, learned))
+
+    def keeps_output(self, base: Labels, kit: Labels) -> bool:
+        return base.labels == kit.labels
 
     def fit(self, network: nn.Module, prepared: Texts, built: Mapping[str, Any]) -> list[str]:
         if isinstance(network, Bag):

@@ -18,7 +18,8 @@ from mirada.data.doctor import Notify
 from mirada.data.pictures.batches import PictureBatches, Pictures
 from mirada.data.pictures.format import Format
 from mirada.data.pictures.labelled import PicturesConfig, PreparedPictures, prepare
-from mirada.data.pictures.pixels import BadPicture, Pixels, open_pictures
+from mirada.data.pictures.pixels import BadPicture, Pixels
+from mirada.data.pictures.sources import open_pictures
 from mirada.data.text import shown_text
 from mirada.errors import BundleError, DataError, MiradaError
 from mirada.evaluation.labels import LabelScores, evaluate_labels
@@ -34,8 +35,8 @@ from mirada.tasks.task import Model, Task, Told
 class PictureClass(Classification):
     """The label of a picture, and how sure the model is of it."""
 
-    resized: str = ""
-    """"40×30 to 28×28", of a picture that had another size than the model reads."""
+    notes: tuple[str, ...] = ()
+    """What was done to the picture first: "resized from 40×30 to 28×28"."""
 
 
 @dataclass(frozen=True)
@@ -159,9 +160,9 @@ class PictureModel(Model):
     def _labelled(self, pictures: Sequence[Seen]) -> list[PictureClass]:
         found = []
         rows = self.probabilities(pixels for pixels, _ in pictures).tolist()
-        for row, (_, resized) in zip(rows, pictures, strict=True):
+        for row, (_, notes) in zip(rows, pictures, strict=True):
             ranked = sorted(zip(self.labels, row, strict=True), key=lambda pair: -pair[1])
-            found.append(PictureClass(*ranked[0], dict(ranked), resized=resized))
+            found.append(PictureClass(*ranked[0], dict(ranked), notes=notes))
         return found
 
     @torch.inference_mode()
@@ -246,6 +247,9 @@ class PicturesTask(Task):
         learned = (kit.labels, kit.format) if kit else None
         prepared = prepare(data, model.patch_for, model.frames or 1, folder, notify, learned)
         return Gallery(prepared, model.patches(prepared.format.shape), data.flip)
+
+    def keeps_output(self, base: PictureKit, kit: PictureKit) -> bool:
+        return base.labels == kit.labels
 
     def open(self, files: Mapping[str, bytes], where: Path) -> PictureKit:
         need(files, where, "pictures.json")

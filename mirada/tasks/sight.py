@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mirada.data.pictures.format import Format
-from mirada.data.pictures.pixels import Archive, Pixels, from_array, read_picture
+from mirada.data.pictures.pixels import Pixels, from_array, read_picture
+from mirada.data.pictures.sources import Archive
 from mirada.errors import DataError, InputError, MiradaError
 
 Picture = str | Path | npt.NDArray[Any]
@@ -25,8 +26,8 @@ class Seen(NamedTuple):
     """A picture as the network takes it."""
 
     pixels: Pixels  # [F, H, W, C]
-    resized: str
-    """"40×30 to 28×28", of a picture that had another size than the model reads."""
+    notes: tuple[str, ...]
+    """What was done to it: "resized from 40×30 to 28×28"."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,14 @@ class Sight:
         if isinstance(picture, np.ndarray):
             place = f"picture {number}"
             return self.fit(from_array(picture, self.format.scale, place), place)
-        return self.fit(read_picture(picture)[0], str(picture))
+        return self._open(str(picture))
+
+    def _open(self, path: str) -> Seen:
+        pixels, animated = read_picture(path)
+        if animated and self.format.shape[1] > 1:
+            raise InputError(f"{path}: is an animation; the model {self.path} reads videos from an .npz")
+        seen = self.fit(pixels, path)
+        return Seen(seen.pixels, ("of its frames the first is read", *seen.notes)) if animated else seen
 
     def look(self, paths: Iterable[str]) -> Iterator[tuple[str, Seen | MiradaError]]:
         """Each file's picture, or what is wrong with it, in order; an .npz has one for every row, no labels needed."""
@@ -55,7 +63,7 @@ class Sight:
                     for index, pixels in enumerate(archive.pictures()):
                         yield archive.place(index), self.fit(pixels, archive.place(index))
                 else:
-                    yield path, self.fit(read_picture(path)[0], path)
+                    yield path, self._open(path)
             except (DataError, InputError) as fault:
                 yield path, fault
 
@@ -66,4 +74,5 @@ class Sight:
         if f != frames:
             wanted = f"videos of {frames} frames, from an .npz" if frames > 1 else "pictures"
             raise InputError(f"{place}: has {f} frame{'s' * (f > 1)}; the model {self.path} reads {wanted}")
-        return Seen(self.format.fit(pixels), "" if (h, w) == (height, width) else f"{w}×{h} to {width}×{height}")
+        notes = () if (h, w) == (height, width) else (f"resized from {w}×{h} to {width}×{height}",)
+        return Seen(self.format.fit(pixels), notes)

@@ -187,6 +187,10 @@ class Task:
         network: nn.Module = models.find(name, self.name).model(settings, kit.sizes)
         return network
 
+    def keeps_output(self, base: Any, kit: Any) -> bool:
+        """Whether a base of the same task, by its kit, says the same things; else only what is below its output is."""
+        return True
+
     def fit(self, network: nn.Module, prepared: Any, built: Mapping[str, Any]) -> list[str]:
         """Let a new network see the training data before it is trained, if it has to; what there is to say of it."""
         return []

@@ -1,7 +1,8 @@
 """Going on from a bundle: its tokenizer, its sizes, its weights as a start, and a gentler schedule.
 
 The base may have learned another task: one that knows its language (BERT, GPT) is taught to classify or to tag. Then
-all weights that both networks have are taken over, and what the new task adds, its output, begins at random.
+all weights that both networks have are taken over, and what the new task adds, its output, begins at random. So it is
+with a classifier, of texts or of pictures, that is to tell other classes apart.
 
 A copy of the base lies in `run/base`, so that a run can be resumed when the base is gone. The base is scored on its own
 dev part and on the new one before training, and the new model on both after it: what is gained and what is forgotten.
@@ -108,21 +109,26 @@ class Base:
         read = self.task.read_dev(dev.read_text(encoding="utf-8")) if dev.exists() else []
         self.dev: Any = read[:OLD_SENTENCES] if isinstance(read, list) else read
 
-    def give(self, network: nn.Module, task: Task) -> list[str]:
-        """Its weights, to a network for the same task or another one; what there is to say of it."""
+    def _says_the_same(self, task: Task, kit: Any) -> bool:
+        return task.name == self.task.name and task.keeps_output(self.model.kit, kit)
+
+    def give(self, network: nn.Module, task: Task, kit: Any) -> list[str]:
+        """Its weights, to a network that says the same or something else; what there is to say of it."""
         weights = bundles.weights_of(self.model.network)
-        if task.name == self.task.name:
+        if self._says_the_same(task, kit):
             bundles.put_weights(network, weights, str(self.folder))
             return []
+        if task.name == self.task.name:
+            weights = {name: tensor for name, tensor in weights.items() if not name.startswith("output.")}
         wanted = bundles.weights_of(network)
         shared = {name: t for name, t in weights.items() if name in wanted and wanted[name].shape == t.shape}
         bundles.put_weights(network, {**wanted, **shared}, str(self.folder))
         new = sum(t.numel() for name, t in wanted.items() if name not in shared)
         return [f"{sum(t.numel() for t in shared.values()):,} weights are the base's, {new:,} begin at random"]
 
-    def before(self, new_dev: Any, task: Task) -> dict[str, Any] | None:
-        """The base's scores on the new dev part and on its own, measured once; none if it learned another task."""
-        if task.name != self.task.name:
+    def before(self, new_dev: Any, task: Task, kit: Any) -> dict[str, Any] | None:
+        """The base's scores on the new dev part and on its own, measured once; none if it says something else."""
+        if not self._says_the_same(task, kit):
             return None
         measured = self.folder / "scores.json"
         if not measured.exists():

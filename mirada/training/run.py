@@ -94,8 +94,8 @@ def _run(folder: Path, values: configuration.Values, listen: Listener, started: 
     before = None
     if base:
         notify("scoring the base", 0, 0)
-        before = base.before(data.dev, task)
-    for note in base.give(network, task) if base else task.fit(network, data, built):
+        before = base.before(data.dev, task, data.kit)
+    for note in base.give(network, task, data.kit) if base else task.fit(network, data, built):
         tell(Event("note", {"text": note, "seconds": time.monotonic() - started}))
     model = task.model(folder, {}, values, network, data.kit, device)
 

@@ -55,6 +55,24 @@ def test_a_bag_of_words_does_not_and_a_bag_of_pairs_does(table: Path, tmp_path: 
         train(table, tmp_path / "gru", "gru", steps=1).why("x")
 
 
+def test_what_is_cut_or_broken_in_a_test_set_is_said(sentiment: ClassificationModel, tmp_path: Path) -> None:
+    limit = sentiment.config["data"]["max_tokens"]
+    rows = [("sí " * (limit + 5), "good"), ("no", "bad")]
+    said = run("evaluate", sentiment.path, reviews.write(tmp_path / "long.csv", rows)).stdout.splitlines()
+    assert said[:2] == ["texts: 2", f"cut to the {limit:,} tokens it reads: 1"]
+    broken = reviews.write(tmp_path / "broken.csv", [*rows, ("", "good")])
+    wrong = refused("evaluate", sentiment.path, broken)
+    assert "broken.csv, line 4: labels without a text; what is measured with is read whole" in wrong
+
+
+def test_other_labels_are_learned_anew(sentiment: ClassificationModel, tmp_path: Path) -> None:
+    rows = [(text, {"good": "bueno", "bad": "malo"}[label]) for text, label in reviews.rows(60)]
+    table = reviews.write(tmp_path / "other.csv", rows)
+    done = run("train", table, "--base", sentiment.path, "--out", tmp_path / "b", "--steps", 1, "--threads", 1)
+    assert "the base does not know the labels 'bueno', 'malo': its output is learned anew" in done.stderr
+    assert mirada.load(tmp_path / "b").labels == ["bueno", "malo"]
+
+
 @pytest.mark.parametrize("name", ["memoryless", "elman", "jordan", "gru", "transformer"])
 def test_every_model_trains_and_opens_again(table: Path, tmp_path: Path, name: str) -> None:
     model = train(table, tmp_path / name, name, steps=2)

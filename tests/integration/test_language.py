@@ -279,6 +279,7 @@ def test_what_train_refuses(
         (["--count", 0], "--count 0: write at least 1"),
         (["--count", 2, "--beam", 2], "--count 2: a search (--beam) finds one text"),
         (["--temperature", 0], "temperature=0"),
+        (["--temperature", "inf"], "temperature=inf"),
     ],
 )
 def test_what_generate_refuses(options: list[object], expected: str, musician: LanguageModel, run: Run) -> None:

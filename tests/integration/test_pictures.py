@@ -15,7 +15,7 @@ from mirada.data.pictures.shapes import moving_shapes
 from mirada.errors import ConfigError
 from mirada.tasks.pictures import PictureModel
 from tests.command import refused, run
-from tests.data.pictures.test_labelled import png_header
+from tests.data.pictures.samples import png_header
 
 SMALL: dict[str, Any] = {
     "model": {"width": 16, "heads": 2, "layers": 1, "dropout": 0.0},
@@ -78,6 +78,11 @@ def test_the_command_line_trains_asks_scores_and_tells(folder: Path, tmp_path: P
     assert run("evaluate", tmp_path / "b", folder, *ONE).stdout.startswith("pictures: 120\n")
 
 
+def test_a_folder_of_folders_is_a_folder_of_pictures(folder: Path, tmp_path: Path) -> None:
+    plain = mirada.train(folder, task="classification", out=tmp_path / "b", steps=1, settings=SMALL)
+    assert plain.card["model"] == "vit"
+
+
 def test_pictures_are_asked_for_by_name_by_list_and_by_archive(model: PictureModel, tmp_path: Path) -> None:
     pixels, labels = bars(3, seed=4)
     paths = [tmp_path / f"{number}.png" for number in range(3)]
@@ -110,6 +115,14 @@ def test_what_cannot_be_read_leaves_its_line_empty(model: PictureModel, tmp_path
     assert said[0].endswith("; its line is left empty")
     assert said[1] == f"mirada: {tmp_path}/wide.png: resized from 16×8 to 8×8"
     assert said[2] == (f"mirada: {tmp_path}/huge.png: has over 64 megapixels (10,000×10,000); its line is left empty")
+    np.savez(tmp_path / "other.npz", faces=np.zeros((2, 8, 8), np.uint8))
+    frames = [Image.fromarray(picture) for picture in bars(2)[0]]
+    frames[0].save(tmp_path / "moving.gif", save_all=True, append_images=frames[1:])
+    done = run("classify", model.path, *(tmp_path / name for name in ("other.npz", "moving.gif")), *ONE)
+    assert (done.returncode, done.stdout.split("\n")[0]) == (1, "")
+    assert done.stdout.split("\n")[1].split("\t")[0] in model.labels
+    assert "other.npz: has no array of pictures" in done.stderr
+    assert "moving.gif: of its frames the first is read" in done.stderr
     assert "no words decide" in refused("classify", model.path, tmp_path / "wide.png", "--why", code=2)
 
 
@@ -133,8 +146,12 @@ def test_a_model_goes_on_from_another(model: PictureModel, folder: Path, tmp_pat
     assert further.kit.format == model.kit.format
     assert further.card["base"]["before"]["old"]["accuracy"] == model.card["scores"]["scores"][0]["value"]
     np.savez(tmp_path / "other.npz", images=pixels, labels=["along"] * 15 + ["aslant"] * 15)
-    said = refused("train", tmp_path / "other.npz", "--base", model.path, "--out", tmp_path / "c", "--steps", 1, *ONE)
-    assert "other.npz: has the class 'aslant', which the base does not have" in said
+    done = run("train", tmp_path / "other.npz", "--base", model.path, "--out", tmp_path / "c", "--steps", 1, *ONE)
+    assert "the base does not know the label 'aslant': its output is learned anew" in done.stderr
+    assert "34 begin at random" in done.stderr
+    taught = mirada.load(tmp_path / "c")
+    assert taught.labels == ["along", "aslant"]
+    assert taught.classify(pixels[0]).label in taught.labels
 
 
 def test_a_video_is_read_along_time(tmp_path: Path) -> None:

@@ -64,8 +64,8 @@ def test_a_file_and_an_array_give_the_same(grey: PictureModel, tmp_path: Path, s
     from_file, from_array = grey.classify([tmp_path / "a.png", pixels])
     assert from_file.probabilities == pytest.approx(from_array.probabilities, abs=1e-6)
     height, width = shape[:2]
-    said = "" if (height, width) == (12, 16) else f"{width}×{height} to 16×12"
-    assert from_file.resized == from_array.resized == said
+    said = () if (height, width) == (12, 16) else (f"resized from {width}×{height} to 16×12",)
+    assert from_file.notes == from_array.notes == said
 
 
 def test_fractions_and_bytes_give_the_same() -> None:

@@ -31,8 +31,8 @@ from mirada.data.checks import faults
 from mirada.data.corpus import Corpus, write_corpus
 from mirada.data.doctor import Notify
 from mirada.data.pictures.batches import Pictures
-from mirada.data.pictures.format import Format, FormatConfig, PatchFor, moments
-from mirada.data.pictures.pixels import FAULTS, BadPicture, Pixels, fit, is_grey, read_picture
+from mirada.data.pictures.format import Appearance, Format, FormatConfig, PatchFor, moments
+from mirada.data.pictures.pixels import FAULTS, BadPicture, Pixels, fit, read_picture
 from mirada.data.readers import Wanted
 from mirada.data.sources import PairFiles
 from mirada.data.tokenizer import Tokenizer, TokenizerConfig
@@ -160,8 +160,7 @@ class _Scenes:
 
     def __init__(self, files: PairFiles, leave_out: LeaveOut, notify: Notify):
         self.files, self.read = files, 0
-        self.smallest, self.largest = (2**31, 2**31), (0, 0)
-        self.coloured, self.animated = False, 0
+        self.appearance = Appearance()
         found = self._rows(leave_out)
         self.scenes: list[_Scene] = []
         faulty: list[BadPicture] = []
@@ -200,11 +199,7 @@ class _Scenes:
 
     def _see(self, scene: _Scene) -> None:
         pixels, animated = read_picture(scene.path)
-        height, width = pixels.shape[1:3]
-        self.smallest = min(self.smallest[0], height), min(self.smallest[1], width)
-        self.largest = max(self.largest[0], height), max(self.largest[1], width)
-        self.animated += animated
-        self.coloured = self.coloured or not is_grey(pixels)
+        self.appearance.see(pixels, animated)
         scene.digest = hashlib.blake2b(repr(pixels.shape).encode() + pixels.tobytes(), digest_size=8).digest()
 
     def take(self, digests: set[bytes]) -> list[_Scene]:
@@ -247,7 +242,7 @@ def prepare(
             units, shape = learned[0], learned[1].shape
         else:
             units = _learn(training, tokenizer, notify)
-            channels, height, width = data.choose(training.smallest, training.coloured, patch_for)
+            channels, height, width = data.choose(training.appearance, patch_for)
             shape = channels, 1, height, width
         digest = _write_pixels(folder / "training.npy", training.scenes, shape, notify)
         _write_pixels(folder / "dev.npy", dev, shape, notify)
@@ -361,13 +356,7 @@ def _write_captions(
 
 
 def _report(training: _Scenes, dev: list[_Scene], shape: tuple[int, int, int, int], held_out: bool) -> Report:
-    notes = []
-    if training.smallest != shape[2:] or training.largest != shape[2:]:
-        low, high = ("×".join(map(str, size[::-1])) for size in (training.smallest, training.largest))
-        sizes = low if low == high else f"{low} to {high}"
-        notes.append(f"pictures of {sizes} are resized to {shape[3]}×{shape[2]} [--set data.size=…]")
-    if training.animated:
-        notes.append(f"{training.animated:,} animated pictures: the first frame of each is used")
+    notes = training.appearance.notes(*shape[2:])
     words = sum(len(caption.split()) for scene in training.scenes for caption in scene.captions)
     return Report(
         read=training.read, pictures=len(training.scenes), dev=len(dev), held_out=held_out, words=words, notes=notes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Literal
@@ -13,7 +14,7 @@ from pydantic import Field
 from torch import Tensor
 
 from mirada.config import Section
-from mirada.data.pictures.pixels import Pixels, Scale, fit
+from mirada.data.pictures.pixels import Pixels, Scale, fit, is_grey
 from mirada.errors import ConfigError
 
 PatchFor = Callable[[int, int], int]
@@ -65,12 +66,47 @@ class Format:
         return labels, cls((channels, frames, height, width), mean, std, scale)
 
 
+class Appearance:
+    """The sizes and colours of pictures, as one after another is read."""
+
+    def __init__(self) -> None:
+        self._heights, self._widths = Counter[int](), Counter[int]()
+        self.coloured, self._animated = False, 0
+
+    def see(self, pixels: Pixels, animated: bool) -> None:
+        """One more, [F, H, W, C]."""
+        self._heights[pixels.shape[1]] += 1
+        self._widths[pixels.shape[2]] += 1
+        self.coloured = self.coloured or not is_grey(pixels)
+        self._animated += animated
+
+    @property
+    def usual(self) -> tuple[int, int]:
+        """The medians of heights and widths: a few odd ones do not change them."""
+        return _median(self._heights), _median(self._widths)
+
+    def notes(self, height: int, width: int) -> list[str]:
+        """What there is to say when they are brought to a size."""
+        low, high = (f"{pick(self._widths)}×{pick(self._heights)}" for pick in (min, max))
+        found = []
+        if {low, high} != {f"{width}×{height}"}:
+            sizes = low if low == high else f"{low} to {high}"
+            found.append(f"pictures of {sizes} are resized to {width}×{height} [--set data.size=…]")
+        if self._animated:
+            found.append(f"{self._animated:,} animated pictures: the first frame of each is used")
+        return found
+
+
+def _median(counts: Counter[int]) -> int:
+    return sorted(counts.elements())[(counts.total() - 1) // 2]
+
+
 class FormatConfig(Section):
     """What pictures of different sizes and colours are brought to."""
 
     size: int | None = Field(None, ge=1, le=4096)
     """Make every picture size × size. Unless given, they stay as they are if all are equal and made of whole patches,
-    and else get the smallest height and width that occur, rounded down to whole patches, 16 patches a side at most."""
+    and else get the median of their heights and widths, rounded down to whole patches, 16 patches a side at most."""
     colour: Literal["auto", "grey", "rgb"] = "auto"
     """auto: grey if every picture is."""
 
@@ -83,14 +119,14 @@ class FormatConfig(Section):
                 "or model.patch"
             )
 
-    def choose(self, smallest: tuple[int, int], coloured: bool, patch_for: PatchFor) -> tuple[int, int, int]:
-        """C, H, W of every picture to be; `smallest` are the least height and width that occur."""
-        channels = 3 if self.colour == "rgb" or (self.colour == "auto" and coloured) else 1
+    def choose(self, found: Appearance, patch_for: PatchFor) -> tuple[int, int, int]:
+        """C, H, W of every picture to be."""
+        channels = 3 if self.colour == "rgb" or (self.colour == "auto" and found.coloured) else 1
         if self.size:
             return channels, self.size, self.size
-        patch, longer = patch_for(*smallest), max(smallest)
+        patch, longer = patch_for(*found.usual), max(found.usual)
         most = min(longer, MOST_ACROSS * patch)
-        height, width = (max(patch, side * most // longer // patch * patch) for side in smallest)
+        height, width = (max(patch, side * most // longer // patch * patch) for side in found.usual)
         return channels, height, width
 
 

@@ -25,11 +25,12 @@ import numpy.typing as npt
 from pydantic import Field, model_validator
 
 from mirada.contracts import Rows
-from mirada.data.classes import contradicting, hold_out, repeated
+from mirada.data.classes import contradicting, hold_out, other_labels, repeated
 from mirada.data.doctor import Notify
 from mirada.data.pictures.batches import Pictures
-from mirada.data.pictures.format import Format, FormatConfig, PatchFor, moments
-from mirada.data.pictures.pixels import FAULTS, Archive, BadPicture, Folder, Pixels, fit, is_grey, open_pictures
+from mirada.data.pictures.format import Appearance, Format, FormatConfig, PatchFor, moments
+from mirada.data.pictures.pixels import FAULTS, BadPicture, Pixels, fit
+from mirada.data.pictures.sources import Archive, Folder, open_pictures
 from mirada.data.text import shown_text
 from mirada.errors import DataError
 from mirada.files import write_text
@@ -121,9 +122,10 @@ def prepare(
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "excluded.tsv", "w", encoding="utf-8", errors="surrogateescape") as excluded:
         survey = _Survey(data, excluded, notify, learned)
-        labels = survey.agreed(learned[0] if learned else None)
+        labels, news = survey.agreed(learned[0] if learned else None)
         shape = learned[1].shape if learned else survey.shape(patch_for, depth)
         report = survey.report(labels, shape)
+        report.notes += news
         report.fingerprint = survey.write(folder, labels, shape)
     pixels = np.load(folder / "training.npy", mmap_mode="r")
     mean, std = (learned[1].mean, learned[1].std) if learned else moments(pixels)
@@ -151,8 +153,7 @@ class _Part:
 
     def __init__(self, source: Folder | Archive, leave_out: Callable[[str, str], None], notify: Notify):
         self.source = source
-        self.smallest, self.largest = (2**31, 2**31), (0, 0)
-        self.coloured, self.animated = False, 0
+        self.appearance = Appearance()
         self.labels = sorted(set(source.labels))
         number = {label: index for index, label in enumerate(self.labels)}
         self.numbers = np.array([number[label] for label in source.labels], dtype=np.int64)
@@ -177,11 +178,7 @@ class _Part:
             )
 
     def _see(self, index: int, pixels: Pixels, animated: bool) -> None:
-        height, width = pixels.shape[1:3]
-        self.smallest = min(self.smallest[0], height), min(self.smallest[1], width)
-        self.largest = max(self.largest[0], height), max(self.largest[1], width)
-        self.animated += animated
-        self.coloured = self.coloured or not is_grey(pixels)
+        self.appearance.see(pixels, animated)
         digest = hashlib.blake2b(repr(pixels.shape).encode(), digest_size=8)
         digest.update(pixels.tobytes())
         self.hashes[index] = int.from_bytes(digest.digest())
@@ -253,22 +250,22 @@ class _Survey:
             "it, or give a dev part (--dev)"
         )
 
-    def agreed(self, known: list[str] | None) -> list[str]:
-        """All labels, in order; with a base, its own."""
+    def agreed(self, known: list[str] | None) -> tuple[list[str], list[str]]:
+        """All labels, in order, those of a base if they are enough; and what there is to say of them."""
         part = self.training
         found = [part.labels[number] for number in np.unique(part.numbers[part.verdicts == 0])]
-        if known is None and len(found) < 2:
+        news = other_labels(found, known)
+        if (news or known is None) and len(found) < 2:
             raise DataError(
                 f"{part.source.path}: all pictures are of the class {shown_text(found[0])}; there is nothing to learn"
             )
         if len(found) > MOST_LABELS:
             raise DataError(f"{part.source.path}: {len(found):,} classes; there may be {MOST_LABELS:,} at most")
-        for where, labels in ((part.source.path, found), (self.data.dev, self.dev.labels if self.dev else [])):
-            for label in labels:
-                if label not in (known or found):
-                    whose = "the base does not have" if known else "no training picture has"
-                    raise DataError(f"{''.join(where)}: has the class {shown_text(label)}, which {whose}")
-        return known or found
+        agreed = known if known and not news else found
+        for label in self.dev.labels if self.dev else []:
+            if label not in agreed:
+                raise DataError(f"{self.data.dev[0]}: has the class {shown_text(label)}, which no training picture has")
+        return agreed, news
 
     def shape(self, patch_for: PatchFor, depth: int) -> tuple[int, int, int, int]:
         """C, F, H, W of every picture to be."""
@@ -278,7 +275,7 @@ class _Survey:
             raise DataError(
                 f"{part.source.path}: {frames} frames cannot be cut into patches that are model.frames={depth} deep"
             )
-        channels, height, width = self.data.choose(part.smallest, part.coloured, patch_for)
+        channels, height, width = self.data.choose(part.appearance, patch_for)
         return channels, frames, height, width
 
     def write(self, folder: Path, labels: list[str], shape: tuple[int, int, int, int]) -> str:
@@ -315,13 +312,7 @@ class _Survey:
         counts = Counter(part.labels[number] for number in part.numbers[part.verdicts == 0].tolist())
         training = sum(counts.values())
         dev = (self.dev.verdicts == 0) if self.dev else (part.verdicts == _HELD)
-        notes = [f"{part.source.path}: {part.source.about}"]
-        low, high = ("×".join(map(str, size[::-1])) for size in (part.smallest, part.largest))
-        if part.largest != shape[2:] or part.smallest != shape[2:]:
-            sizes = low if low == high else f"{low} to {high}"
-            notes.append(f"pictures of {sizes} are resized to {shape[3]}×{shape[2]} [--set data.size=…]")
-        if part.animated:
-            notes.append(f"{part.animated:,} animated pictures: the first frame of each is used")
+        notes = [f"{part.source.path}: {part.source.about}", *part.appearance.notes(*shape[2:])]
         small = training < SMALL_DATA
         return Report(
             read=len(part.source),

@@ -1,22 +1,14 @@
-"""Pictures and videos as arrays: folders with a folder a class, read by Pillow, and .npz archives, read row by row.
+"""One picture or video as an array, from a file by Pillow or from a program's own numbers.
 
-Every picture is uint8 [F, H, W, C]: F frames (1 of a picture), C is 1 (grey) or 3 (red, green, blue). Of an archive's
-array the axes decide what it is:
-
-    [N, H, W]       grey pictures           [N, F, H, W]      grey videos, when the last axis is not 1, 3 or 4
-    [N, H, W, C]    pictures, C 1, 3 or 4   [N, F, H, W, C]   videos
+Every picture is uint8 [F, H, W, C]: F frames (1 of a picture), C is 1 (grey) or 3 (red, green, blue).
 """
 
 from __future__ import annotations
 
 import os
 import warnings
-import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from math import prod
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -38,15 +30,10 @@ FAULTS = {
     "empty": ("is empty (0 bytes)", "empty files"),
     "foreign": (f"is not a picture ({READ})", "files that are no pictures"),
     "huge": (f"has over {MOST_PIXELS // 10**6} megapixels", f"pictures of over {MOST_PIXELS // 10**6} megapixels"),
+    "deep": ("has pixels of over 16 bits or fractions: save it with 8 or 16 bits", "pictures of over 16 bits a pixel"),
     "damaged": ("is damaged or cut short", "pictures that are damaged or cut short"),
 }
 """What can be wrong with a picture: said of one, and of many."""
-IMAGES, LABELS = ("images", "X", "x", "data"), ("labels", "y", "target", "targets")
-"""What the arrays of an archive may be called."""
-LONGEST_LABEL = 4096
-"""Bytes of a label in an archive."""
-CHUNK = 4 * 2**20
-"""Bytes of an archive that are read at a time, or one picture."""
 
 
 class BadPicture(DataError):
@@ -55,6 +42,10 @@ class BadPicture(DataError):
     def __init__(self, place: str | Path, kind: str, detail: str = ""):
         super().__init__(f"{place}: {FAULTS[kind][0]}" + (f" ({detail})" if detail else ""))
         self.kind = kind
+
+
+class _TooDeep(Exception):
+    """Pixels that are no whole numbers of 16 bits at most."""
 
 
 # ── one picture ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -91,6 +82,8 @@ def _decoded(file: IO[bytes], path: str | Path) -> tuple[Pixels, bool]:
         raise BadPicture(path, "huge", f"{width:,}×{height:,}")
     try:
         return _bytes_of(image), bool(getattr(image, "is_animated", False))
+    except _TooDeep:
+        raise BadPicture(path, "deep") from None
     except Exception as error:
         raise BadPicture(path, "damaged", " ".join(str(error).split())[:80]) from None
 
@@ -100,10 +93,10 @@ def _bytes_of(image: Image.Image) -> Pixels:
     if image.mode.startswith("I"):  # 16 bits: 65,535 is white
         deep = np.asarray(image).astype(np.int32)
         if deep.min() < 0 or deep.max() > 65_535:
-            raise ValueError("its pixels have over 16 bits")
+            raise _TooDeep
         return ((deep + 128) // 257).astype(np.uint8)[None, :, :, None]
     if image.mode == "F":
-        raise ValueError("its pixels are fractions")
+        raise _TooDeep
     if image.mode in ("RGBA", "LA", "PA", "RGBa", "La") or "transparency" in image.info:
         return without_alpha(np.asarray(image.convert("RGBA"))[None])
     if image.mode in ("L", "1"):
@@ -178,210 +171,3 @@ def from_array(array: npt.ArrayLike, scale: Scale | None, place: str) -> Pixels:
             f"{place}: has numbers from {found.min():g} to {found.max():g}; give bytes (uint8), or numbers from 0 to 1"
         )
     return without_alpha(as_bytes(found, scale).reshape(whole))
-
-
-# ── many of them ──────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-class Folder:
-    """A folder with a folder for every class, whose files are its pictures."""
-
-    frames = 1
-    scale: Scale | None = None
-
-    def __init__(self, path: str):
-        self.path = path
-        self._files: list[str] = []
-        self.labels: list[str] = []
-        self.passed: list[tuple[str, str]] = []
-        """What is no picture by its name or place, and why."""
-        classes = []
-        for entry in sorted(Path(path).iterdir()):
-            if entry.name.startswith("."):
-                self.passed.append((str(entry), "hidden files and folders"))
-            elif entry.is_dir():
-                classes.append(entry)
-            else:
-                self.passed.append((str(entry), "files that are in no class's folder"))
-        if not classes:
-            raise DataError(
-                f"{path}: has {len(self.passed):,} files and no folders; pictures are read from a folder for every "
-                f"class: {Path(path).name}/cats/1.png, {Path(path).name}/dogs/1.png"
-            )
-        for folder in classes:
-            self._add(folder)
-        self.about = f"{len(self._files):,} files in {len(classes):,} folders, a class each"
-
-    def _add(self, folder: Path) -> None:
-        before = len(self._files)
-        inner = []
-        for entry in sorted(folder.iterdir()):
-            if entry.name.startswith("."):
-                self.passed.append((str(entry), "hidden files and folders"))
-            elif entry.is_dir():
-                inner.append(entry.name)
-                self.passed.append((str(entry), "folders inside a class's folder"))
-            else:
-                self._files.append(str(entry))
-                self.labels.append(folder.name)
-        if len(self._files) == before:
-            way_out = f"if its folders are the classes, give {folder}" if inner else "put some into it, or remove it"
-            raise DataError(f"{folder}: the class {shown_text(folder.name)} has no pictures; {way_out}")
-
-    def __len__(self) -> int:
-        return len(self._files)
-
-    def place(self, index: int) -> str:
-        """Where a picture is, for a person."""
-        return self._files[index]
-
-    def __iter__(self) -> Iterator[tuple[Pixels, bool] | BadPicture]:
-        """Each picture, and whether more frames of it follow; or what is wrong with it."""
-        for place in self._files:
-            try:
-                yield read_picture(place)
-            except BadPicture as fault:
-                yield fault
-
-
-class Archive:
-    """An .npz with an array of pictures or videos, and one of labels unless they are `unlabelled`."""
-
-    def __init__(self, path: str, part: Literal["train", "test"], scale: Scale | None = None, unlabelled: bool = False):
-        self.path, self.passed = path, list[tuple[str, str]]()
-        with self._opened() as archive:
-            names = [name.removesuffix(".npy") for name in archive.namelist()]
-            self._images = self._named(names, (*IMAGES, f"x_{part}", f"X_{part}"), "pictures")
-            with archive.open(f"{self._images}.npy") as stream:
-                shape, self._dtype = self._header(stream, self._images)
-            used, self.count = {self._images}, shape[0] if shape else 0
-            if not unlabelled:
-                label = self._named(names, (*LABELS, f"y_{part}"), "labels")
-                used.add(label)
-                self.labels = self._labels(archive, label)
-        whole = layout(shape[1:])
-        if whole is None or self._dtype.kind not in "uifb":
-            raise DataError(
-                f"{path}: {self._images} is an array of {self._dtype} {list(shape)}; pictures are numbers [N, H, W] or "
-                "[N, H, W, C], videos [N, F, H, W] or [N, F, H, W, C]"
-            )
-        if prod(whole) > MOST_PIXELS:
-            raise BadPicture(f"{path}, {self._images}", "huge", "×".join(map(str, whole)))
-        self.shape, self.frames = whole, whole[0]
-        others = [name for name in names if name not in used]
-        what = "videos" if self.frames > 1 else "pictures"
-        self.about = f"{self.count:,} {what} {list(whole)} [F, H, W, C] in {self._images}"
-        self.about += f"; not read: {', '.join(others)}" if others else ""
-        self.scale = self._range() if scale is None and self._dtype != np.uint8 else scale
-
-    @contextmanager
-    def _opened(self) -> Iterator[zipfile.ZipFile]:
-        try:
-            with zipfile.ZipFile(self.path) as archive:
-                yield archive
-        except DataError:
-            raise
-        except OSError as error:
-            raise DataError(f"{self.path}: cannot be read ({error.strerror or error})") from None
-        except Exception as error:  # whatever a damaged archive leads to
-            raise DataError(f"{self.path}: is no whole .npz archive ({error})") from None
-
-    def _named(self, names: list[str], wanted: tuple[str, ...], what: str) -> str:
-        found = next((name for name in wanted if name in names), None)
-        if found is None:
-            raise DataError(
-                f"{self.path}: has no array of {what} ({', '.join(wanted)}); it has: {', '.join(names[:20]) or 'none'}"
-            )
-        return found
-
-    def _header(self, stream: IO[bytes], name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
-        version = np.lib.format.read_magic(stream)
-        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, fortran, dtype = read(stream)
-        if any(axis < 0 for axis in shape):
-            raise DataError(f"{self.path}: {name} is damaged: its axes are {list(shape)}")
-        if dtype.hasobject:
-            raise DataError(
-                f"{self.path}: {name} holds Python objects, saved as a pickle, which is never read; "
-                f"save numbers or text: {name}.astype(str)"
-            )
-        if fortran and len(shape) > 1:
-            raise DataError(f"{self.path}: {name} is in Fortran order; save numpy.ascontiguousarray({name})")
-        return shape, dtype
-
-    def _labels(self, archive: zipfile.ZipFile, name: str) -> list[str]:
-        with archive.open(f"{name}.npy") as stream:
-            shape, dtype = self._header(stream, name)
-            flat = len(shape) == 1 or (len(shape) == 2 and shape[1] == 1)
-            if not flat or dtype.kind not in "iubUS":
-                raise DataError(
-                    f"{self.path}: {name} is an array of {dtype} {list(shape)}; labels are whole numbers or texts [N]"
-                )
-            if shape[0] != self.count:
-                raise DataError(
-                    f"{self.path}: {self._images} has {self.count:,} pictures, {name} {shape[0]:,} labels: "
-                    "there must be one for each"
-                )
-            if dtype.itemsize > LONGEST_LABEL:
-                raise DataError(
-                    f"{self.path}: {name} has labels of {dtype.itemsize:,} bytes; {LONGEST_LABEL:,} is the most"
-                )
-            content = stream.read(shape[0] * dtype.itemsize)
-        if len(content) < shape[0] * dtype.itemsize:
-            raise ValueError(f"{name} is cut short")
-        array = np.frombuffer(content, dtype=dtype)
-        return [item.decode() if isinstance(item, bytes) else str(item).strip() for item in array.tolist()]
-
-    def _range(self) -> Scale:
-        """0 and 1 if all numbers lie between them, else the least and the greatest."""
-        low, high = np.inf, -np.inf
-        for number, rows in self._rows():
-            if not np.isfinite(rows).all():
-                bad = number + int(np.argmin(np.isfinite(rows).reshape(len(rows), -1).all(1))) + 1
-                raise DataError(f"{self.path}, picture {bad}: has numbers that are not finite")
-            low, high = min(low, float(rows.min())), max(high, float(rows.max()))
-        if low >= 0 and high <= 1:
-            return UNIT
-        self.about += f"; numbers from {low:g} (black) to {high:g} (white)"
-        return low, max(high, low + 1e-9)
-
-    def _rows(self) -> Iterator[tuple[int, npt.NDArray[Any]]]:
-        """A few rows at a time, and the number of the first of them."""
-        size = prod(self.shape) * self._dtype.itemsize
-        many = max(1, CHUNK // size)
-        with self._opened() as archive, archive.open(f"{self._images}.npy") as stream:
-            self._header(stream, self._images)
-            for begin in range(0, self.count, many):
-                count = min(many, self.count - begin)
-                content = stream.read(count * size)
-                if len(content) < count * size:
-                    raise DataError(f"{self.path}: {self._images} is cut short at picture {begin + 1:,}")
-                yield begin, np.frombuffer(content, dtype=self._dtype).reshape(count, *self.shape)
-
-    def place(self, index: int) -> str:
-        return f"{self.path}, picture {index + 1}"
-
-    def __len__(self) -> int:
-        return self.count
-
-    def pictures(self) -> Iterator[Pixels]:
-        for _, rows in self._rows():
-            yield from without_alpha(as_bytes(rows, self.scale))
-
-    def __iter__(self) -> Iterator[tuple[Pixels, bool] | BadPicture]:
-        for pixels in self.pictures():
-            yield pixels, False
-
-
-def open_pictures(path: str, part: Literal["train", "test"], scale: Scale | None = None) -> Folder | Archive:
-    """Labelled pictures to learn from, or to measure with."""
-    if os.path.isdir(path):
-        try:
-            return Folder(path)
-        except OSError as error:
-            raise DataError(f"{error.filename or path}: cannot be read ({error.strerror})") from None
-    if not os.path.exists(path):
-        raise DataError(f"{path}: there is no such folder or file")
-    if not zipfile.is_zipfile(path):
-        raise DataError(f"{path}: is neither a folder with a folder of pictures for every class nor an .npz archive")
-    return Archive(path, part, scale)
