@@ -11,9 +11,8 @@ import time
 import torch
 
 from bench.peer import VOCABULARY, batches, marian, ours
-from mirada.data.batching import collate
+from mirada.data.batching import collate, similar
 from mirada.decoding import DecodeConfig, decode
-from mirada.tasks.translator import similar
 
 SENTENCES, LENGTH, ROUNDS = 64, 20, 3
 

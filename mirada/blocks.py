@@ -109,7 +109,10 @@ class MultiHead(Part):
         self.packed = torch.cat([part.weight.data for part in parts]).t().contiguous().t()
         for part, weight in zip(parts, self.packed.chunk(3), strict=True):
             part.weight.data = weight
-        self.packed_bias = torch.cat([part.bias.data for part in parts]) if self.query.bias is not None else None
+        if self.query.bias is not None:
+            self.packed_bias = torch.cat([part.bias.data for part in parts])
+            for part, bias in zip(parts, self.packed_bias.chunk(3), strict=True):
+                part.bias.data = bias
 
     def _split(self, x: Tensor) -> Tensor:
         b, t, d = x.shape

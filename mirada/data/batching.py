@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic
 
@@ -97,3 +97,15 @@ def collate(sources: Sequence[Sequence[int]], prefixes: Sequence[Sequence[int]] 
     source = torch.tensor([[*ids, EOS, *[PAD] * (longest - len(ids))] for ids in sources])
     prefixes = prefixes or [()] * len(sources)
     return Batch(source, torch.tensor([[BOS, *prefix] for prefix in prefixes]))
+
+
+def similar(lengths: Sequence[int], cells: int) -> Iterator[list[int]]:
+    """Numbers of texts of similar length in groups of at most `cells` tokens, the longest first."""
+    group: list[int] = []
+    for number in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
+        if group and (len(group) + 1) * (lengths[group[0]] + 1) > cells:
+            yield group
+            group = []
+        group.append(number)
+    if group:
+        yield group

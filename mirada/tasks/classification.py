@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from mirada.bundle import need
 from mirada.contracts import EOS, Loss, Reader, Sizes, Validation
+from mirada.data.batching import similar
 from mirada.data.doctor import Notify
 from mirada.data.labelled import (
     LONGEST,
@@ -37,7 +38,6 @@ from mirada.models.bag import Bag
 from mirada.tasks.objectives import ClassEntropy
 from mirada.tasks.reading import CELLS, embeddings_of, pad, start_from_vectors
 from mirada.tasks.task import Model, Task, Told
-from mirada.tasks.translator import similar
 
 
 @dataclass(frozen=True)

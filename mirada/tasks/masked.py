@@ -14,6 +14,7 @@ import torch
 
 from mirada.bundle import need
 from mirada.contracts import EOS, Loss, Sizes, Validation
+from mirada.data.batching import similar
 from mirada.data.checks import has_invalid_bytes
 from mirada.data.corpus import Ids, batched
 from mirada.data.doctor import Notify
@@ -27,7 +28,6 @@ from mirada.models.bert import BertForPretraining
 from mirada.tasks.objectives import GapEntropy
 from mirada.tasks.reading import CELLS, embeddings_of, pad
 from mirada.tasks.task import Model, Task, Told
-from mirada.tasks.translator import similar
 
 GAP = "[MASK]"
 """How a user writes a gap, whatever the vocabulary calls it."""

@@ -17,7 +17,7 @@ from torch.nn import functional as F
 
 from mirada.bundle import need
 from mirada.contracts import EOS, PAD, Loss, Reader, Reading, Rows, Validation
-from mirada.data.batching import Groups
+from mirada.data.batching import Groups, similar
 from mirada.data.checks import has_invalid_bytes
 from mirada.data.corpus import batched
 from mirada.data.doctor import Notify
@@ -33,7 +33,6 @@ from mirada.inspection.embeddings import Embeddings
 from mirada.tasks.objectives import StepEntropy, StepError
 from mirada.tasks.reading import CELLS, embeddings_of, pad, start_from_vectors
 from mirada.tasks.task import Model, Task, Told
-from mirada.tasks.translator import similar
 
 CHUNK = 1024
 """Sentences whose outputs are kept at the same time."""

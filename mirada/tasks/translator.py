@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import torch
 
 from mirada.contracts import Generator
-from mirada.data.batching import collate
+from mirada.data.batching import collate, similar
 from mirada.data.tokenizer import Tokenizer
 from mirada.decoding import DecodeConfig, Hypothesis, decode
 from mirada.errors import InputError
@@ -139,15 +139,3 @@ class Translator:
             for option in zip(*parts, strict=False)
         ]
         return Translation(*ranked[0], alternatives=tuple(ranked))
-
-
-def similar(lengths: Sequence[int], cells: int) -> Iterator[list[int]]:
-    """Numbers of texts of similar length in groups of at most `cells` tokens, the longest first."""
-    group: list[int] = []
-    for number in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
-        if group and (len(group) + 1) * (lengths[group[0]] + 1) > cells:
-            yield group
-            group = []
-        group.append(number)
-    if group:
-        yield group

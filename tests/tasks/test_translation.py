@@ -6,8 +6,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from mirada.data.batching import similar
 from mirada.tasks.objectives import _SmoothedCrossEntropy
-from mirada.tasks.translator import similar
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])

@@ -32,8 +32,8 @@ class Tsv:
             which = f"the first {TSV_PROBE} lines" if len(untabbed) == TSV_PROBE else "its lines"
             raise DataError(
                 f"{shown_path(path)}: does not look like a TSV file: none of {which} has a tab; the first is "
-                f"{shown_text(untabbed[0])}; put a tab between source and target, "
-                "or give two files with --source and --target"
+                f"{shown_text(untabbed[0])}; put a tab between its columns; "
+                "sentence pairs may also be two files, --source and --target"
             )
 
     def __iter__(self) -> Iterator[Pair]:
