@@ -23,7 +23,10 @@ Bundle = Annotated[
 ]
 Pairs = Annotated[
     list[Path] | None,
-    typer.Argument(help="Files of the task: pairs (TSV, CSV, TMX, PO, …), a table, a text, a folder of pictures.", show_default=False),
+    typer.Argument(
+        help="Files of the task: pairs (TSV, CSV, TMX, PO, …), a table, a text, a folder of pictures.",
+        show_default=False,
+    ),
 ]
 SourceFile = Annotated[Path | None, typer.Option(help="A file of source sentences …", show_default=False)]
 TargetFiles = Annotated[

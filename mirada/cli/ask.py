@@ -113,6 +113,10 @@ def generate(
 
     if count < 1:
         raise UsageError(f"--count {count}: write at least 1")
+    if temperature is not None and not temperature > 0:
+        raise UsageError(f"--temperature {temperature:g}: must be above 0; the likeliest token every time: --beam 1")
+    if beam is not None and temperature is not None:
+        raise UsageError(f"--beam {beam}: a search takes the likeliest, and --temperature has no say; leave out one")
     if beam is not None and count > 1:
         raise UsageError(f"--count {count}: a search (--beam) finds one text, the likeliest; leave out one of them")
     model = api.load(bundle, LanguageModel, device=device or "auto", threads=threads)

@@ -55,6 +55,17 @@ def test_a_gap_is_filled(mine: MaskedModel) -> None:
     assert (first[0][0], second[0][0]) == ("prado", "amarillo")
 
 
+def test_whether_a_span_follows_is_learned(tmp_path: Path) -> None:
+    chance = random.Random(1)
+    topics = [[f"{letter}{number}" for number in range(6)] for letter in "abcdefgh"]
+    texts = [" ".join(chance.choice(topics[n % 8]) for _ in range(28)) for n in range(400)]
+    (tmp_path / "corpus.txt").write_text("\n\n".join(texts), encoding="utf-8")
+    settings = {**SMALL, "model": {**SMALL["model"], "layers": 2}}
+    told = mirada.train(tmp_path / "corpus.txt", task="masked", out=tmp_path / "m", steps=250, settings=settings)
+    scores = {score["name"]: score["value"] for score in told.card["scores"]["scores"]}
+    assert scores["next sentence"] > 75  # a span of another document is of the same topic once in eight times
+
+
 def test_what_stands_around_a_gap_is_read_as_it_was_learned(corpus: Path, tmp_path: Path) -> None:
     by_characters = {**SMALL, "tokenizer": {"unit": "characters"}}
     by_subwords = {**SMALL, "tokenizer": {"unit": "subwords"}}
