@@ -34,9 +34,9 @@ def check(
         {"data": DataConfig, "check": CheckConfig}, configuration.merge(settings or {}, {"data": given})
     )
     data: DataConfig = built["data"]
-    held = read_examples(data.open_dev()) if data.dev else []
+    held, _ = read_examples(data.open_dev()) if data.dev else ([], ())
     if test:
-        held += read_examples(open_some(named(test), data.wanted, data.format))
+        held += read_examples(open_some(named(test), data.wanted, data.format))[0]
     # Read leniently, so that all such lines are found, and not the first alone.
     refuses = frozenset({"invalid_bytes"} if data.invalid_bytes == "refuse" else ())
     doctor = Doctor(

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mirada.data.checks import CheckConfig, faults
+from mirada.data.checks import KINDS, CheckConfig, faults
 from mirada.data.corpus import Corpus, write_corpus
 from mirada.data.doctor import Diagnosis, Doctor, Held, Notify, fingerprint
 from mirada.data.readers import Pair
@@ -80,7 +80,7 @@ def prepare(
     if (folder / "prepared.json").exists():
         return _open(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    dev = read_examples(data.open_dev()) if data.dev else []
+    dev, passed = read_examples(data.open_dev()) if data.dev else ([], ())
     files = data.open()
     with open(folder / "excluded.tsv", "w", encoding="utf-8", errors="surrogateescape") as excluded:
         survey = _Survey(data.hold_out)
@@ -93,6 +93,7 @@ def prepare(
             notify=notify,
         )
         diagnosis = doctor.examine(excluded, survey.add)
+        diagnosis.notes += passed
         _check_size(files, diagnosis)
         training = _Training(doctor)
         if not dev:
@@ -147,12 +148,17 @@ def _open(folder: Path) -> Prepared:
     return Prepared(Corpus(folder / "corpus"), dev, source, target, report)
 
 
-def read_examples(files: PairFiles) -> Examples:
-    """A set to measure with; pairs that cannot be measured with are passed over."""
-    examples = [(pair.source, pair.targets) for pair in files if faults(pair, longest=10**9) is None]
+def read_examples(files: PairFiles) -> tuple[Examples, tuple[str, ...]]:
+    """A set to measure with, without the pairs that cannot be measured with; and how many those are, and why."""
+    examples, passed = [], Counter[str]()
+    for pair in files:
+        if fault := faults(pair, longest=10**9):
+            passed[KINDS[fault].title if fault in KINDS else fault] += 1
+        else:
+            examples.append((pair.source, pair.targets))
     if not examples:
         raise DataError(f"{files}: has no sentence pairs to measure with")
-    return examples
+    return examples, tuple(f"passed over in {files}: {count:,} ({reason})" for reason, count in passed.items())
 
 
 def dump_examples(examples: Examples) -> str:

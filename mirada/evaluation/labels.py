@@ -45,8 +45,6 @@ class LabelScores(Evaluation):
     """In the order of the labels."""
     confusion: tuple[tuple[int, ...], ...]
     """Rows are the true classes, columns the predicted ones."""
-    notes: tuple[str, ...] = ()
-    """What else there is to say: how many were cut, say."""
 
     unit = "texts"
 

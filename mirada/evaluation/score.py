@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 
@@ -29,6 +29,8 @@ class Evaluation:
     size: int
     """Sentences, texts, steps: what was scored."""
     scores: tuple[Score, ...]
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
+    """What else there is to say: how many were cut, or passed over."""
 
     unit = "examples"
     """What `size` counts."""

@@ -56,7 +56,7 @@ class TranslationScores(Evaluation):
 
     def as_text(self) -> str:
         parts: list[Iterable[str]] = [
-            [f"sentences: {self.size}"],
+            [f"sentences: {self.size}", *self.notes],
             self.text_of_scores(),
             self._text_by_length(),
             self._text_of_damage(),

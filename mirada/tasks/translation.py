@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, overload
 
@@ -151,9 +151,9 @@ class TranslationModel(Writer):
         if isinstance(pairs, (str, Path)):
             languages = self.card["languages"]
             wanted = Wanted(tuple(columns), languages["source"], languages["target"])
-            rows = read_examples(open_some([str(pairs)], wanted))
-        else:
-            rows = [(source, tuple([refs] if isinstance(refs, str) else refs)) for source, refs in pairs]
+            rows, passed = read_examples(open_some([str(pairs)], wanted))
+            return replace(self.score(rows, **decode), notes=passed)
+        rows = [(source, tuple([refs] if isinstance(refs, str) else refs)) for source, refs in pairs]
         return self.score(rows, **decode)
 
     def score(self, dev: Examples, **decode: Any) -> TranslationScores:

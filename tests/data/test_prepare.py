@@ -104,6 +104,17 @@ def test_dev_pairs_are_left_out_of_training(tmp_path: Path) -> None:
     assert set(texts(prepared)) == set(rows[7:])
 
 
+def test_what_cannot_be_measured_with_is_counted(tmp_path: Path) -> None:
+    rows = toy.pairs(60)
+    toy.write(tmp_path / "p.tsv", rows[10:])
+    toy.write(tmp_path / "dev.tsv", [*rows[:7], ("", ""), ("solo", ""), ("", "only")])
+    data = DataConfig(files=(str(tmp_path / "p.tsv"),), dev=(str(tmp_path / "dev.tsv"),))
+    prepared = ready(tmp_path / "data", data)
+    assert prepared.report.dev == 7
+    said = [note for note in prepared.report.diagnosis["notes"] if "passed over" in note]
+    assert [note.partition(": ")[2] for note in said] == ["1 (blank lines)", "2 (lines with one side only)"]
+
+
 def test_what_is_prepared_is_opened_again_without_the_files(tmp_path: Path) -> None:
     pairs = toy.write(tmp_path / "p.tsv", toy.pairs(120))
     data = DataConfig(files=(str(pairs),))
