@@ -174,6 +174,8 @@ class _Survey:
 
     def __init__(self, data: DocumentsConfig):
         self.data, self.lenient = data, data.invalid_bytes == "drop"
+        self.mended = 0
+        """Documents with bytes that are not UTF-8, and became �."""
         self.hashes, long_enough = self._read(data.files)
         self.excluded: dict[str, int] = {}
         different, first = np.unique(self.hashes, return_index=True)
@@ -198,6 +200,7 @@ class _Survey:
         """64 bits of every document; and whether it is long enough to hide something in, however it is cut."""
         hashes, long_enough = array("Q"), bytearray()
         for document in documents(files, self.lenient):
+            self.mended += self.lenient and "\ufffd" in document.text
             hashes.append(fingerprint(document.text))
             long_enough.append(len(document.text.split()) >= SHORTEST or len(document.text) >= 16 * SHORTEST)
         return np.frombuffer(hashes, dtype=np.uint64), np.frombuffer(long_enough, dtype=bool)
@@ -226,9 +229,13 @@ class _Survey:
             size += len(text)
             if size >= MOST_DEV_CHARACTERS:
                 break
-        unused = sum(1 for _ in texts)
-        note = f"of the dev part {len(found):,} documents ({size:,} characters) are measured with, {unused:,} are not"
-        return found, [note] if unused else []
+        notes = []
+        if unused := sum(1 for _ in texts):
+            said = f"{len(found):,} documents ({size:,} characters)"
+            notes.append(f"of the dev part {said} are measured with, {unused:,} are not")
+        if self.mended:
+            notes.append(f"documents with bytes that are not UTF-8, which are read as �: {self.mended:,}")
+        return found, notes
 
 
 class GapBatches:

@@ -174,6 +174,16 @@ def test_a_large_dev_part_is_cut_and_said_to_be(tmp_path: Path, monkeypatch: pyt
     assert prepared.report.notes == ["of the dev part 2 documents (60 characters) are measured with, 8 are not"]
 
 
+def test_bytes_that_are_no_utf8_are_refused_or_counted(tmp_path: Path) -> None:
+    path = tmp_path / "many.txt"
+    path.write_bytes(b"uno dos tres cuatro\n\ncaf\xe9 seis siete ocho\n\nnueve diez once doce")
+    with pytest.raises(DataError, match=r"many.txt, line 3: not UTF-8"):
+        prepare(DocumentsConfig(files=(str(path),)), TokenizerConfig(), tmp_path / "data", lambda *told: None)
+    data = DocumentsConfig(files=(str(path),), invalid_bytes="drop")
+    prepared = prepare(data, TokenizerConfig(), tmp_path / "data", lambda *told: None)
+    assert prepared.report.notes == ["documents with bytes that are not UTF-8, which are read as �: 1"]
+
+
 def test_a_dev_part_without_documents_is_refused(tmp_path: Path) -> None:
     path, dev = tmp_path / "many.txt", tmp_path / "dev.txt"
     path.write_text("uno dos tres cuatro\n\ncinco seis siete ocho", encoding="utf-8")
