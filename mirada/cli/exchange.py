@@ -32,4 +32,5 @@ def import_(
     card = read_card(import_checkpoint(checkpoint, out))
     for note in card["imported"]["notes"]:
         say(f"note: {note}")
-    say(f"the bundle is in {out}; use it with: mirada {find(card['task']).verb} {out} …")
+    verb = "embed" if "masked" in card["imported"]["untrained"] else find(card["task"]).verb
+    say(f"the bundle is in {out}; use it with: mirada {verb} {out} …")

@@ -1,15 +1,18 @@
-"""BERT as published: with its outputs for hidden words and the next sentence, with one of them, or with none."""
+"""BERT as published: with its outputs for hidden words and the next sentence, with one of them, or with none; or with
+an output for the classes of a text or the tags of its words.
+"""
 
 from __future__ import annotations
 
 from functools import partial
 
 from mirada.contracts import Sizes
+from mirada.errors import DataError
 from mirada.exchange import vocabulary
 from mirada.exchange.checkpoint import Checkpoint
-from mirada.exchange.imported import ACTIVATIONS, Imported, build_settings, prefix_of
-from mirada.exchange.mapping import Row, Table, fill
-from mirada.models.bert import BertConfig, BertForPretraining
+from mirada.exchange.imported import ACTIVATIONS, Imported, build_settings, labels_of, prefix_of
+from mirada.exchange.mapping import Row, Table, check_words, fill
+from mirada.models.bert import Bert, BertConfig, BertForPretraining
 
 THEIRS, OURS = "encoder.layer.{}", "encoder.layers.{}"
 ROWS = [
@@ -33,13 +36,18 @@ MASKED = [
     Row("cls.predictions.bias", "masked.output.bias", words=True),
 ]
 FOLLOWS = [Row("cls.seq_relationship", "follows")]
+CLASSES = [Row("classifier", "output")]
+TASKS = {"BertForSequenceClassification": "classification", "BertForTokenClassification": "tagging"}
+"""Of a checkpoint with a classifier, by the name of its architecture."""
 
 
 def read(source: Checkpoint) -> Imported:
     """A BERT with the outputs it was published with; those it has not are there too, untrained, and are named."""
     s, prefix = source.settings, prefix_of(source, "bert.")
+    task = _task(source)
     s.only(position_embedding_type="absolute", is_decoder=False, add_cross_attention=False)
     s.only(type_vocab_size=2, tie_word_embeddings=True)
+    check_words(source, f"{prefix}embeddings.word_embeddings.weight")
     words = vocabulary.bert(source.folder, s)
     values = {
         "width": s.integer("hidden_size"),
@@ -51,16 +59,21 @@ def read(source: Checkpoint) -> Imported:
         "eps": s.number("layer_norm_eps", 1e-12),
     }
     settings = build_settings(source, BertConfig, values)
+    pooler = [row.below(prefix) for row in POOLER]
     rows, untrained, notes = [row.below(prefix) for row in ROWS], [], []
-    for part, more in (
-        ("pooler", [row.below(prefix) for row in POOLER]),
-        ("output for hidden words", MASKED),
-        ("output for the next sentence", FOLLOWS),
-    ):
+    labels: tuple[str, ...] = ()
+    kind: type[Bert] = BertForPretraining
+    if task == "masked":
+        parts = {"pooler": pooler, "output for hidden words": MASKED, "output for the next sentence": FOLLOWS}
+    else:
+        labels, kind, parts = labels_of(source), Bert, {"pooler": pooler}
+        rows += CLASSES
+    for part, more in parts.items():
         if any(name.startswith(more[0].theirs) for name in source.names):
             rows += more
-        else:
-            untrained += [f"{row.ours}*" for row in more]
+            continue
+        untrained += [row.ours for row in more]
+        if task != "tagging":  # that does not pool
             notes.append(f"the checkpoint has no {part}: here it is untrained")
     table = Table(
         rows,
@@ -70,7 +83,40 @@ def read(source: Checkpoint) -> Imported:
         },
         harmless=[f"{prefix}embeddings.position_ids"],
         order=words.order,
-        untrained=untrained,
+        untrained=[f"{name}*" for name in untrained],
     )
-    network = fill(partial(BertForPretraining, settings, Sizes(words.size, words.size)), source, table)
-    return Imported("bert", "masked", settings.model_dump(), network, words.tokenizer, notes=tuple(notes))
+    network = fill(partial(kind, settings, Sizes(words.size, len(labels) or words.size)), source, table)
+    random = tuple(dict.fromkeys(name.split(".")[0] for name in untrained))
+    return Imported(
+        "bert",
+        task,
+        settings.model_dump(),
+        network,
+        words.tokenizer,
+        labels=labels,
+        notes=tuple(notes),
+        untrained=random,
+    )
+
+
+def _task(source: Checkpoint) -> str:
+    """What it is for; one with a classifier says of what, and that of a text needs a pooler and several classes."""
+    s = source.settings
+    named = s.values.get("architectures")
+    architecture = named[0] if isinstance(named, list) and len(named) == 1 and isinstance(named[0], str) else ""
+    if "classifier.weight" not in source.names:
+        if architecture in TASKS:
+            raise DataError(f"{source.where}: has no classifier.weight, which a {architecture} has")
+        return "masked"
+    if architecture not in TASKS:
+        known = " or ".join(TASKS)
+        raise DataError(f"{s.path}: architectures={named!r} does not say what its classifier is for, as {known} do")
+    if (kind := s.values.get("problem_type")) not in (None, "single_label_classification"):
+        raise DataError(f"{s.path}: problem_type={kind!r} is not known here, only single_label_classification")
+    if source.shape("classifier.weight")[:1] < (2,):
+        raise DataError(
+            f"{source.where}: classifier.weight has one row: a number and no class, which is not known here"
+        )
+    if TASKS[architecture] == "classification" and not any("pooler.dense" in name for name in source.names):
+        raise DataError(f"{source.where}: has no pooler.dense.weight, which a {architecture} has")
+    return TASKS[architecture]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -10,17 +11,24 @@ from typing import Any
 import numpy as np
 
 from mirada import bundle as bundles
-from mirada import tasks
-from mirada.config import Values, merge
-from mirada.data import documents, prepare, texts
+from mirada import config as configuration
+from mirada import models, tasks
+from mirada.config import Section, Values, merge
+from mirada.data import documents, labelled, prepare, tagged, texts
 from mirada.data.pictures import labelled as pictures
-from mirada.errors import UsageError
+from mirada.data.sources import DataConfig
+from mirada.data.tags import Tags
+from mirada.errors import ConfigError, DataError, UsageError
 from mirada.exchange.imported import Imported
+from mirada.tasks.classification import Labels
 from mirada.tasks.language import Units
 from mirada.tasks.masked import Vocabulary
 from mirada.tasks.pictures import PictureKit
-from mirada.tasks.task import Kit
+from mirada.tasks.task import Kit, Task
 from mirada.tasks.translation import Tokenizers
+
+LONGEST = 8192
+"""Tokens of an example for masked modelling, at most."""
 
 
 def write_bundle(imported: Imported, source: Path, out: Path) -> None:
@@ -29,45 +37,80 @@ def write_bundle(imported: Imported, source: Path, out: Path) -> None:
     if out.exists():
         raise UsageError(f"--out {out}: exists already; choose another name")
     kit, data, report = _parts(imported, source.resolve().name)
-    unit = {"tokenizer": {"unit": "subwords"}} if imported.task == "language" else {}
-    values: Values = {"task": task.name, **merge(task.defaults, {"model": imported.settings, "data": data}, unit)}
+    values = _effective(task, imported, data, source)
     card = {
         "task": task.name,
         "model": imported.settings["name"],
         "parameters": sum(parameter.numel() for parameter in imported.network.parameters()),
         **task.about(values),
-        "imported": {"from": source.resolve().name, "type": imported.model_type, "notes": list(imported.notes)},
+        "imported": {
+            "from": source.resolve().name,
+            "type": imported.model_type,
+            "notes": list(imported.notes),
+            "untrained": list(imported.untrained),
+        },
         "data": report,
         "training": {"finished": True, "steps": 0, "epochs": 0.0, "seconds": 0.0, "device": "elsewhere", "threads": 0},
         "scores": None,
     }
-    partial = out.with_name(out.name + ".partial")
     try:
-        partial.mkdir(parents=True)
-        bundles.write(partial, imported.network, values, card, kit.files())
-        partial.rename(out)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        beside = Path(tempfile.mkdtemp(prefix=".mirada-", dir=out.parent))  # ours alone, so ours to remove
     except OSError as error:
-        shutil.rmtree(partial, ignore_errors=True)
         raise UsageError(f"--out {out}: cannot be written ({error.strerror})") from None
+    try:
+        (beside / "bundle").mkdir()  # with the rights that the user's folders have; mkdtemp's has fewer
+        bundles.write(beside / "bundle", imported.network, values, card, kit.files())
+        (beside / "bundle").rename(out)
+    except OSError as error:
+        raise UsageError(f"--out {out}: cannot be written ({error.strerror})") from None
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _effective(task: Task, imported: Imported, data: Values, source: Path) -> Values:
+    """The configuration as a training would have left it: every section of the task whole, and checked."""
+    unit = {"tokenizer": {"unit": "subwords"}} if "tokenizer" in task.sections else {}
+    model = models.find(imported.settings["name"], task.name).config
+    sections: dict[str, type[Section]] = {**task.sections, "model": model}
+    given = merge(task.defaults, {"data": data, "model": imported.settings}, unit)
+    try:
+        built = task.complete(configuration.build(sections, {name: given.get(name, {}) for name in sections}))
+        task.check(built)
+    except ConfigError as error:
+        raise DataError(f"{source / 'config.json'}: does not describe a model that Mirada can use ({error})") from None
+    return {"task": task.name, **given, **{name: part.model_dump(mode="json") for name, part in built.items()}}
 
 
 def _parts(imported: Imported, name: str) -> tuple[Kit, Values, dict[str, Any]]:
-    """What its task needs besides the weights, its section `data`, and what is known of its training data: nothing."""
-    words, data = imported.tokenizer, Values()
+    """What its task needs besides the weights, its section `data`, and what is known of its training data: nothing.
+
+    Lengths are those that the model takes, a first and a last token counted where it has them.
+    """
+    words, labels, data = imported.tokenizer, list(imported.labels), Values(files=[name])
     if imported.task == "pictures":
         assert imported.pictures is not None
-        shown = pictures.Report(classes=dict.fromkeys(imported.labels, 0), format=imported.pictures.text)
-        return PictureKit(list(imported.labels), imported.pictures), {"files": [name]}, asdict(shown)
+        shown = pictures.Report(classes=dict.fromkeys(labels, 0), format=imported.pictures.text)
+        return PictureKit(labels, imported.pictures), data, asdict(shown)
     assert words is not None
     longest = int(imported.settings["max_length"])
     if imported.task == "translation":
         from_, to = imported.languages
-        data = {"source_language": from_, "target_language": to}
+        most = min(DataConfig.model_fields["max_tokens"].default, longest - 1)
+        data |= {"source_language": from_, "target_language": to, "max_tokens": most}
         return Tokenizers(words, imported.target or words), data, asdict(prepare.Report(vocabulary=words.size))
     if imported.task == "language":
-        data = {"files": [name], "length": longest, "carry": False}
         known = texts.Report(unit=words.unit, vocabulary=words.size)
         return Units(texts.Spelling(words), np.zeros(words.size, np.int64)), data, asdict(known)
+    if imported.task == "classification":
+        of_texts = labelled.Report(classes=dict.fromkeys(labels, 0), vocabulary=words.size)
+        return Labels(words, labels), data | {"max_tokens": longest - 2}, asdict(of_texts)
+    if imported.task == "tagging":
+        of_words = tagged.Report(tags=dict.fromkeys(labels, 0), vocabulary=words.size)
+        return Tags(words, labels), data | {"max_tokens": longest - 2, "tags": "labels"}, asdict(of_words)
     assert imported.task == "masked", imported.task
-    data = {"files": [name], "length": longest - 1}
-    return Vocabulary(words), data, asdict(documents.Report(vocabulary=words.size))
+    return (
+        Vocabulary(words),
+        data | {"length": min(longest - 1, LONGEST)},
+        asdict(documents.Report(vocabulary=words.size)),
+    )

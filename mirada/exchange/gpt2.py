@@ -10,7 +10,7 @@ from mirada.contracts import BOS, PAD, Sizes
 from mirada.exchange import vocabulary
 from mirada.exchange.checkpoint import Checkpoint
 from mirada.exchange.imported import ACTIVATIONS, Imported, build_settings, prefix_of
-from mirada.exchange.mapping import NEVER, NEW, Row, Table, fill
+from mirada.exchange.mapping import NEVER, NEW, Row, Table, check_words, fill
 from mirada.models.gpt import GPT, GPTConfig
 
 LAYER = "decoder.layers.{}"
@@ -32,6 +32,7 @@ def read(source: Checkpoint) -> Imported:
     s, prefix = source.settings, prefix_of(source, "transformer.")
     s.only(scale_attn_weights=True, scale_attn_by_inverse_layer_idx=False)
     s.only(add_cross_attention=False, tie_word_embeddings=True)
+    check_words(source, f"{prefix}wte.weight")
     words = vocabulary.gpt2(source.folder, s)
     values = {
         "width": s.integer("n_embd"),

@@ -72,6 +72,17 @@ class Table:
     """Patterns of our parameters that the checkpoint does not have."""
 
 
+def check_words(source: Checkpoint, name: str) -> None:
+    """Refuse a vocab_size that is not that of the table of words `name`: before a list of so many words is made."""
+    size, config = source.settings.integer("vocab_size"), source.settings.path.name
+    if name not in source.names:
+        raise DataError(f"{source.where}: has no {name}, which {config} asks for")
+    if source.shape(name)[:1] != (size,):
+        raise DataError(
+            f"{source.where}: {name} has the shape {list(source.shape(name))}, {config} has vocab_size={size}"
+        )
+
+
 def fill(build: Callable[[], N], source: Checkpoint, table: Table) -> N:
     """The network that `build` makes, with the checkpoint's weights."""
     with torch.device("meta"):  # shapes without memory: a wrong config.json must not cost any

@@ -9,7 +9,7 @@ from mirada.errors import DataError
 from mirada.exchange import vocabulary
 from mirada.exchange.checkpoint import Checkpoint, read_json
 from mirada.exchange.imported import ACTIVATIONS, Imported, build_settings
-from mirada.exchange.mapping import NEVER, Row, Table, fill
+from mirada.exchange.mapping import NEVER, Row, Table, check_words, fill
 from mirada.models.transformer import Transformer, TransformerConfig
 
 BOTH = {
@@ -40,12 +40,16 @@ WAVES = ["model.encoder.embed_positions.weight", "model.decoder.embed_positions.
 
 
 def read(source: Checkpoint) -> Imported:
-    """A translator. Its decoder begins with PAD, so BOS is a copy of that here, which it never says."""
+    """A translator. Its decoder begins with PAD, so BOS is a copy of that here, which it never says.
+
+    Nor does it say the pieces that only SentencePiece knows: each is a copy of <unk>, to be read.
+    """
     s = source.settings
     s.only(scale_embedding=True, normalize_before=False, normalize_embedding=False, add_final_layer_norm=False)
     s.only(static_position_embeddings=True, share_encoder_decoder_embeddings=True, tie_word_embeddings=True)
     heads, inner = s.integer("encoder_attention_heads"), s.integer("encoder_ffn_dim")
     s.only(decoder_attention_heads=heads, decoder_ffn_dim=inner)
+    check_words(source, "model.shared.weight")
     from_, to = vocabulary.marian(source.folder, s)
     values = {
         "width": s.integer("d_model"),
@@ -74,7 +78,7 @@ def read(source: Checkpoint) -> Imported:
         if name in source.names and not torch.allclose(source.tensor(name), network.positions.table, atol=1e-4):
             raise DataError(f"{source.where}: {name} should be sines and cosines, as Marian's positions are")
     with torch.no_grad():
-        network.output.bias[BOS] = NEVER
+        network.output.bias[[BOS, *from_.doubles]] = NEVER
     target = None if to is from_ else to.tokenizer
     languages = _languages(source)
     return Imported(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
+from math import inf, isfinite
 
 from mirada.contracts import Sizes
 from mirada.data.pictures.format import Format
 from mirada.errors import DataError
 from mirada.exchange.checkpoint import Checkpoint, read_json
-from mirada.exchange.imported import ACTIVATIONS, Imported, build_settings
+from mirada.exchange.imported import ACTIVATIONS, Imported, build_settings, labels_of
 from mirada.exchange.mapping import Row, Table, fill
 from mirada.models.vit import ViT, ViTConfig
 
@@ -28,6 +29,16 @@ ROWS = [
     Row("vit.layernorm", "encoder.final_norm"),
     Row("classifier", "output"),
 ]
+BILINEAR = 2
+RESAMPLING = {
+    0: "to the nearest pixel",
+    1: "by Lanczos",
+    BILINEAR: "bilinearly",
+    3: "bicubically",
+    4: "by boxes",
+    5: "by Hamming",
+}
+"""Pillow's numbers of the ways to resize."""
 
 
 def read(source: Checkpoint) -> Imported:
@@ -52,31 +63,69 @@ def read(source: Checkpoint) -> Imported:
             f"{s.path}: pictures of {side}×{side} pixels with {channels} colours in patches of {patch} are not "
             "known here"
         )
-    labels = _labels(source)
+    labels = labels_of(source)
     shape = (channels, 1, side, side)
     sizes = Sizes(channels, len(labels), numeric_inputs=True, shape=shape)
     network = fill(partial(ViT, settings, sizes), source, Table(ROWS, ties={}, harmless=[]))
-    pictures = Format(shape, *_scale(source, channels))
-    return Imported("vit", "pictures", settings.model_dump(), network, labels=labels, pictures=pictures)
+    pixels = Pixels(source, side, channels)
+    pictures = Format(shape, pixels.mean, pixels.std)
+    return Imported(
+        "vit", "pictures", settings.model_dump(), network, labels=labels, pictures=pictures, notes=pixels.notes
+    )
 
 
-def _labels(source: Checkpoint) -> tuple[str, ...]:
-    """The names of the classes; numbers where none are given. Equal names get their number behind them."""
-    given = source.settings.values.get("id2label")
-    named = given if isinstance(given, dict) else {}
-    labels = [str(named.get(str(number), f"LABEL_{number}")) for number in range(source.shape("classifier.weight")[0])]
-    return tuple(f"{name} ({i})" if labels.count(name) > 1 else name for i, name in enumerate(labels))
+class Pixels:
+    """What preprocessor_config.json does to a picture: resize, x = (byte · rescale_factor − image_mean) / image_std.
 
+    Ours is x = (byte / 255 − mean) / std, so with f = 255 · rescale_factor: mean = image_mean / f, std = image_std / f.
+    """
 
-def _scale(source: Checkpoint, channels: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Mean and standard deviation of the pixels, each channel's."""
-    path = source.folder / "preprocessor_config.json"
-    told = read_json(path) if path.exists() else {}
-    found = []
-    for key in ("image_mean", "image_std"):
-        values = told.get(key, [0.5] * channels)
-        numbers = isinstance(values, list) and all(isinstance(value, int | float) for value in values)
-        if not numbers or len(values) != channels:
-            raise DataError(f"{path}: {key} should be {channels} numbers, not {values!r}")
-        found.append(tuple(float(value) for value in values))
-    return found[0], found[1]
+    def __init__(self, source: Checkpoint, side: int, channels: int):
+        self.path = source.folder / "preprocessor_config.json"
+        self.told = read_json(self.path) if self.path.exists() else {}
+        self.side, self.channels = side, channels
+        notes = [] if self.told else [f"the checkpoint has no {self.path.name}: pixels are scaled to −1 … 1, as usual"]
+        if self._flag("do_center_crop", False):
+            raise DataError(f"{self.path}: do_center_crop=true is not known here, where the whole picture is resized")
+        if self._flag("do_resize", True):
+            notes += self._resizing()
+        self.notes = tuple(notes)
+        normal = self._flag("do_normalize", True)
+        factor = 255 * self._factor() if self._flag("do_rescale", True) else 255.0
+        mean = self._numbers("image_mean") if normal else (0.0,) * channels
+        std = self._numbers("image_std") if normal else (1.0,) * channels
+        self.mean, self.std = (tuple(value / factor for value in values) for values in (mean, std))
+
+    def _flag(self, key: str, default: bool) -> bool:
+        value = self.told.get(key)
+        if value is not None and not isinstance(value, bool):
+            raise DataError(f"{self.path}: {key} should be true or false, not {value!r}")
+        return default if value is None else value
+
+    def _resizing(self) -> list[str]:
+        side, size, how = self.side, self.told.get("size"), self.told.get("resample")
+        if size not in (None, side, {"height": side, "width": side}):
+            raise DataError(f"{self.path}: size={size!r} is not that of the model's pictures, {side}×{side}")
+        if how is None or how == BILINEAR:
+            return []
+        if isinstance(how, bool) or not isinstance(how, int) or how not in RESAMPLING:
+            raise DataError(f"{self.path}: resample should be a number from 0 to {max(RESAMPLING)}, not {how!r}")
+        return [
+            f"pictures of another size than {side}×{side} are resized bilinearly here, and by the checkpoint "
+            f"{RESAMPLING[how]}: small differences come from that"
+        ]
+
+    def _factor(self) -> float:
+        value = self.told.get("rescale_factor", 1 / 255)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < inf:
+            raise DataError(f"{self.path}: rescale_factor should be a number above 0, not {value!r}")
+        return float(value)
+
+    def _numbers(self, key: str) -> tuple[float, ...]:
+        values = self.told.get(key) or [0.5] * self.channels
+        sound = isinstance(values, list) and all(type(value) in (int, float) and isfinite(value) for value in values)
+        if not sound or len(values) != self.channels:
+            raise DataError(f"{self.path}: {key} should be {self.channels} numbers, not {values!r}")
+        if key == "image_std" and min(values) <= 0:
+            raise DataError(f"{self.path}: image_std should be above 0, not {values!r}")
+        return tuple(map(float, values))

@@ -165,7 +165,7 @@ def save_marian(folder: Path, **choices: Any) -> Any:
 # --- ViT ---
 
 
-def save_vit(folder: Path) -> Any:
+def save_vit(folder: Path, **choices: Any) -> Any:
     """A ViT with three classes."""
     from transformers import ViTConfig, ViTForImageClassification
 
@@ -177,6 +177,7 @@ def save_vit(folder: Path) -> Any:
         image_size=8,
         patch_size=4,
         id2label={0: "cat", 1: "dog", 2: "bird"},
+        **choices,
     )
     model = random_weights(ViTForImageClassification(config))
     model.save_pretrained(folder)

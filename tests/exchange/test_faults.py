@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -160,7 +161,7 @@ def test_a_tensor_without_a_place_is_named(folder: Path) -> None:
         ("gpt2", {"n_layer": 1}, "has transformer.h.1.attn.c_attn.bias, which has no place"),
         ("gpt2", {"n_embd": 16000, "n_layer": 200, "n_head": 2}, "model.safetensors: has no "),  # takes no memory
         ("bert", {"intermediate_size": 21}, "bert.encoder.layer.0.intermediate.dense.weight has the shape [20, 12]"),
-        ("bert", {"vocab_size": 40}, "word_embeddings.weight has the shape [29, 12], config.json asks for [40, 12]"),
+        ("bert", {"vocab_size": 40}, "word_embeddings.weight has the shape [29, 12], config.json has vocab_size=40"),
         ("marian", {"decoder_layers": 2}, "has no model.decoder.layers.1.self_attn.q_proj.weight"),
         ("vit", {"image_size": 12}, "vit.embeddings.position_embeddings has the shape [1, 5, 12]"),
         ("vit", {"patch_size": 2}, "config.json asks for"),
@@ -228,6 +229,43 @@ def test_masks_and_numbers_of_positions_are_harmless(folder: Path) -> None:
     }
     reweigh(folder, lambda weights: weights.update(masks))
     read_checkpoint(folder)
+
+
+def taken(folder: Path) -> tuple[str, int]:
+    """The line that a checkpoint is refused with, and the bytes that Python has needed to come to it."""
+    reason(folder)  # whatever is imported or cached on the way is so now
+    tracemalloc.start()
+    try:
+        return reason(folder), tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("folder", ["gpt2", "bert", "marian"], indirect=True)
+def test_a_number_of_words_that_is_not_there_takes_no_memory(folder: Path) -> None:
+    configure(folder, vocab_size=2_000_000)
+    said, memory = taken(folder)
+    assert "config.json has vocab_size=2000000" in said
+    assert "has the shape [" in said
+    assert memory < 2_000_000
+
+
+def test_a_word_with_a_number_that_is_not_there_takes_no_memory(saved: Path, tmp_path: Path) -> None:
+    for kind in ("marian", "gpt2"):
+        folder = Path(shutil.copytree(saved / kind, tmp_path / kind))
+        words = json.loads((folder / "vocab.json").read_text())
+        (folder / "vocab.json").write_text(json.dumps({**words, "▁far": 2_000_000}))
+        said, memory = taken(folder)
+        assert "vocab.json: has " in said
+        assert "the largest number is 2,000,000; config.json has vocab_size=" in said
+        assert memory < 2_000_000
+
+
+@pytest.mark.parametrize("key", ["pad_token_id", "eos_token_id", "decoder_start_token_id"])
+@pytest.mark.parametrize("folder", ["marian"], indirect=True)
+def test_a_special_word_that_is_not_there(folder: Path, key: str) -> None:
+    configure(folder, **{key: 1000})
+    assert f"config.json: {key}=1000 is no word of vocab_size=" in reason(folder)
 
 
 # --- the bundle, and the command ---

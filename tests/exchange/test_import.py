@@ -23,7 +23,17 @@ from mirada.models.bert import BertForPretraining
 from mirada.models.gpt import GPT
 from mirada.models.transformer import Transformer
 from mirada.models.vit import ViT
-from tests.exchange.checkpoints import END, SAVE, marian_words, save_bert, save_gpt2, save_marian, save_vit
+from tests.exchange.checkpoints import (
+    END,
+    SAVE,
+    SOURCE,
+    marian_words,
+    save_bert,
+    save_gpt2,
+    save_marian,
+    save_vit,
+    sentence_pieces,
+)
 from tests.tensors import close
 
 
@@ -209,6 +219,58 @@ def test_vit_classifies_the_same(tmp_path: Path) -> None:
         assert found[label] == pytest.approx(float(expected[number].detach()), abs=1e-5)
 
 
+# --- settings that the others have at their usual values ---
+
+
+def test_gpt2_normalises_with_its_own_epsilon(tmp_path: Path) -> None:
+    theirs = save_gpt2(tmp_path, layer_norm_epsilon=1e-2).double()
+    ours = read_checkpoint(tmp_path).network.double()
+    assert isinstance(ours, GPT)
+    order = vocabulary.gpt2(tmp_path, Settings(tmp_path / "config.json")).order
+    ids = torch.tensor([[BOS, 9, 40, 70]])
+    logits = ours.output(ours.read(Reading(ids, torch.tensor([4]))))
+    same_words(logits, theirs(input_ids=order[ids]).logits, order)
+
+
+def test_bert_normalises_with_its_own_epsilon(tmp_path: Path) -> None:
+    theirs = save_bert(tmp_path, layer_norm_eps=1e-2).double()
+    ours = read_checkpoint(tmp_path).network.double()
+    assert isinstance(ours, BertForPretraining)
+    order = vocabulary.bert(tmp_path, Settings(tmp_path / "config.json")).order
+    ids = torch.tensor([[9, 12, 20, EOS]])
+    states = ours.states(Reading(ids, torch.tensor([4])))
+    given = order[torch.cat([torch.tensor([[BOS]]), ids], 1)]
+    close(ours.masked(states), theirs(input_ids=given).prediction_logits[..., order], 1e-8)
+
+
+def test_vit_normalises_with_its_own_epsilon(tmp_path: Path) -> None:
+    theirs = save_vit(tmp_path, layer_norm_eps=1e-2).double()
+    ours = read_checkpoint(tmp_path).network.double().eval()
+    assert isinstance(ours, ViT)
+    x = torch.randn(2, 3, 8, 8, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    batch = Reading(x[:, :, None], torch.tensor([4, 4]))
+    close(ours.output(ours.pool(batch)), theirs(pixel_values=x).logits, 1e-8)
+
+
+def test_pieces_that_only_sentencepiece_has_are_read_as_unknown_ones(tmp_path: Path) -> None:
+    theirs = save_marian(tmp_path).double()
+    (tmp_path / "source.spm").write_bytes(sentence_pieces({**SOURCE, "▁bebé": -3.5}))
+    imported = read_checkpoint(tmp_path)
+    ours, words = imported.network.double(), marian_words()
+    assert isinstance(ours, Transformer)
+    assert imported.tokenizer is not None
+    source = torch.tensor([[*imported.tokenizer.encode(["el bebé llora"])[0], EOS]])
+    given = torch.tensor([[words["▁el"], words["<unk>"], words["▁llora"], words["</s>"]]])
+    order = vocabulary.marian(tmp_path, Settings(tmp_path / "config.json"))[0].order
+    assert order[source].tolist() == given.tolist()
+    batch = Batch(source, torch.tensor([[BOS, 7, 5, 9, EOS]]))
+    expected = theirs(input_ids=given, decoder_input_ids=order[batch.target_input]).logits
+    logits = ours(batch)
+    kept = order[EOS:-1]  # the last one is ▁bebé, which is never said
+    close(logits.log_softmax(-1)[..., EOS:-1], expected.log_softmax(-1)[..., kept], 1e-8)
+    assert (logits[..., -1] < NEVER / 2).all()
+
+
 # --- what all of them share ---
 
 
@@ -219,7 +281,7 @@ def test_a_bundle_says_what_it_is(tmp_path: Path, kind: str) -> None:
     shown = info_text(tmp_path / "bundle")
     assert f"{load(tmp_path / 'bundle', device='cpu').parameters:,} parameters" in shown
     card = info(tmp_path / "bundle")
-    assert card["imported"] == {"from": "published", "type": kind, "notes": []}
+    assert card["imported"] == {"from": "published", "type": kind, "notes": [], "untrained": []}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bundle", "published"]
 
 
