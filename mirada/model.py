@@ -71,18 +71,20 @@ def info_text(path: str | Path) -> str:
     """The same for a person."""
     about = info(path)
     data, run, model = about["data"], about["training"], about["config"]["model"]
+    origin = imported(about)
+    unknown = ("data", "dev") if origin else ()  # of a model from elsewhere
     lines = [
         ("task", about["task"]),
         ("model", f"{about['model']}, {about['parameters']:,} parameters"),
-        ("sizes", ", ".join(f"{key} {value}" for key, value in model.items() if key != "name")),
-        *tasks.find(about["task"]).describe(about),
-        imported(about)
+        ("sizes", ", ".join(f"{key} {value}" for key, value in model.items() if key != "name" and value is not None)),
+        *(line for line in tasks.find(about["task"]).describe(about) if line[0] not in unknown),
+        origin
         or (
             "training",
             f"{run['steps']:,} steps, {run['epochs']:g} epochs, {run['seconds'] / 60:.1f} minutes on {run['device']} "
             f"with {run['threads']} threads" + ("" if run["finished"] else " (not finished)"),
         ),
-        ("data id", data["fingerprint"][:16]),
+        *([] if origin else [("data id", data["fingerprint"][:16])]),
         ("written by", ", ".join(f"{name} {version}" for name, version in about["software"].items())),
     ]
     scores = (about["scores"] or {}).get("scores", [])
@@ -93,4 +95,5 @@ def info_text(path: str | Path) -> str:
             lines.append(("base", f"{title}: {name} {before[name]:.1f} before, {after[name]:.1f} now"))
     for score in scores:
         lines.append((score["name"], f"{score['value']:,.{score['digits']}f}   {score['signature']}"))
-    return "\n".join(f"{name:<11} {value}" for name, value in lines)
+    width = max(11, *(len(name) for name, _ in lines))
+    return "\n".join(f"{name:<{width}} {value}" for name, value in lines)

@@ -96,10 +96,10 @@ def fill(build: Callable[[], N], source: Checkpoint, table: Table) -> N:
     own = dict(network.named_parameters())
     with torch.no_grad():
         for move in moves:
-            names = move.ours.split()
-            for name, part in zip(
-                names, _moved(source.tensor(move.theirs), move, table).chunk(len(names)), strict=True
-            ):
+            names, found = move.ours.split(), source.tensor(move.theirs)
+            if not found.isfinite().all():
+                raise DataError(f"{source.where}: {move.theirs} has numbers that are not finite: it cannot be used")
+            for name, part in zip(names, _moved(found, move, table).chunk(len(names)), strict=True):
                 own[name].copy_(part.view_as(own[name]))
     return network
 

@@ -283,7 +283,7 @@ class ClassificationTask(Task):
         data = card["data"]
         left_out, what = sum(data["excluded"].values()), "pairs" if data.get("parts", 1) > 1 else "texts"
         return [
-            ("labels", ", ".join(f"{label} {count:,}" for label, count in data["classes"].items())),
+            ("labels", ", ".join(f"{label} {count:,}" if count else label for label, count in data["classes"].items())),
             ("data", f"{data['training']:,} {what}, {data['words']:,} words, {left_out:,} left out"),
             ("dev", f"{data['dev']:,} {what}" + (", held out of the data" if data["held_out"] else "")),
             ("vocabulary", f"{data['vocabulary']:,}"),

@@ -237,7 +237,7 @@ class PicturesTask(Task):
         data = card["data"]
         left_out = sum(data["excluded"].values())
         return [
-            ("labels", ", ".join(f"{label} {count:,}" for label, count in data["classes"].items())),
+            ("labels", ", ".join(f"{label} {count:,}" if count else label for label, count in data["classes"].items())),
             ("data", f"{data['training']:,} {data['noun']}, {data['format']}, {left_out:,} left out"),
             ("dev", f"{data['dev']:,} {data['noun']}" + (", held out of the data" if data["held_out"] else "")),
         ]

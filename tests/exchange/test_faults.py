@@ -92,6 +92,11 @@ def test_a_file_cut_short(folder: Path, kept: int) -> None:
     assert "model.safetensors: cannot be read" in reason(folder)
 
 
+def test_weights_that_are_not_finite(folder: Path) -> None:
+    reweigh(folder, lambda weights: next(iter(weights.values())).view(-1)[0].fill_(float("nan")))
+    assert "has numbers that are not finite: it cannot be used" in reason(folder)
+
+
 @pytest.mark.parametrize("text", ["", "{", "[1]", '{"a": 1', "\xff"])
 def test_a_damaged_configuration(folder: Path, text: str) -> None:
     (folder / "config.json").write_text(text, encoding="latin-1")
