@@ -51,26 +51,27 @@ def word_pieces(longest: int = 100, **choices: Any) -> tokenizers.Tokenizer:
 # --- WordPiece ---
 
 
-@pytest.mark.parametrize("published", ["tokenizer.json", "vocab.txt"])
+OPTIONS: list[dict[str, Any]] = [
+    {"do_lower_case": False},
+    {"do_lower_case": True},
+    {"do_lower_case": True, "strip_accents": False},
+    {"do_lower_case": False, "strip_accents": True},
+    {"do_lower_case": False, "strip_accents": None},
+    {"tokenize_chinese_chars": False},
+    {"do_lower_case": False, "tokenizer_class": "BertTokenizer"},
+    {},
+]
+AS_IT_IS = {"do_lower_case": False, "tokenizer_class": "PreTrainedTokenizerFast"}  # there is nothing of vocab.txt
+
+
 @pytest.mark.parametrize(
-    "options",
-    [
-        {"do_lower_case": False},
-        {"do_lower_case": True},
-        {"do_lower_case": True, "strip_accents": False},
-        {"do_lower_case": False, "strip_accents": True},
-        {"do_lower_case": False, "strip_accents": None},
-        {"tokenize_chinese_chars": False},
-        {"do_lower_case": False, "tokenizer_class": "BertTokenizer"},
-        {"do_lower_case": False, "tokenizer_class": "PreTrainedTokenizerFast"},
-        {},
-    ],
+    ("published", "options"),
+    [(name, options) for name in ("tokenizer.json", "vocab.txt") for options in OPTIONS]
+    + [("tokenizer.json", AS_IT_IS)],
 )
 def test_letters_are_treated_as_by_transformers(tmp_path: Path, published: str, options: dict[str, Any]) -> None:
     from transformers import AutoTokenizer
 
-    if published == "vocab.txt" and "Fast" in options.get("tokenizer_class", ""):
-        pytest.skip("there is nothing to take as it is")
     content = word_pieces().to_str() if published == "tokenizer.json" else "\n".join(MORE) + "\n"
     files = {published: content, "tokenizer_config.json": options}
     found = vocabulary.bert(tmp_path, written(tmp_path, files, **BERT))
