@@ -102,26 +102,26 @@ class MaskedModel(Model):
 
     @property
     def try_it(self) -> str:
-        return (
-            f'mirada embed {self.path} "…" --out vectors.npz'
-            if self._random
-            else f'mirada fill {self.path} "… {GAP} …"'
-        )
+        knows = not self._random
+        return f'mirada fill {self.path} "… {GAP} …"' if knows else f'mirada embed {self.path} "…" --out vectors.npz'
 
     @property
     def _random(self) -> bool:
         """Whether its output for hidden words was never trained: a checkpoint from elsewhere may have none."""
         return "masked" in self.card.get("imported", {}).get("untrained", ())
 
-    def fill(self, text: str, count: int = 5) -> list[list[tuple[str, float]]]:
-        """For each gap of a text, written [MASK], the likeliest words with their probabilities."""
-        if count < 1:
-            raise UsageError(f"--count {count}: ask for at least 1 word")
+    def _need_words(self) -> None:
         if self._random:
             raise UsageError(
                 f"{self.path}: was imported without an output for hidden words, so it cannot fill gaps; take vectors "
                 f"from it (mirada embed), or train it (mirada train … --task masked --base {self.path})"
             )
+
+    def fill(self, text: str, count: int = 5) -> list[list[tuple[str, float]]]:
+        """For each gap of a text, written [MASK], the likeliest words with their probabilities."""
+        if count < 1:
+            raise UsageError(f"--count {count}: ask for at least 1 word")
+        self._need_words()
         ids = self._with_gaps(text)
         with torch.inference_mode():
             h = self.network.read(pad([[*ids, EOS]]).to(self.device))[0]  # [T, D]
@@ -182,6 +182,7 @@ class MaskedModel(Model):
 
     def evaluate(self, texts: str | Path, **other: Any) -> MaskedScores:
         """Hide words of the documents in a file, and score how well they are found."""
+        self._need_words()
         return self.score([document.text for document in documents((str(texts),), lenient=False)])
 
     def score(self, dev: list[str]) -> MaskedScores:

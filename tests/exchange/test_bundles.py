@@ -102,6 +102,7 @@ def test_without_an_output_for_hidden_words_no_gap_is_filled(folder: Path) -> No
     said = refused("fill", folder / "vectors", "the [MASK]", code=2)
     assert "was imported without an output for hidden words" in said
     assert "mirada embed" in said
+    assert refused("evaluate", folder / "vectors", __file__, code=2) == said
     assert f"--base {folder / 'vectors'}" in said
     model = mirada.load(folder / "vectors", device="cpu")
     assert model.try_it.startswith("mirada embed")
