@@ -131,12 +131,19 @@ def prepare(
         fingerprint=corpus.fingerprint,
         diagnosis=diagnosis.as_dict(),
     )
-    write_text(folder / "dev.jsonl", dump_examples(dev))
-    write_text(folder / "source.json", source_tokenizer.to_json())
-    if target_tokenizer is not source_tokenizer:
-        write_text(folder / "target.json", target_tokenizer.to_json())
-    write_text(folder / "prepared.json", json.dumps(asdict(report), indent=2))
-    return Prepared(corpus, dev, source_tokenizer, target_tokenizer, report)
+    prepared = Prepared(corpus, dev, source_tokenizer, target_tokenizer, report)
+    _save(prepared, folder)
+    return prepared
+
+
+def _save(prepared: Prepared, folder: Path) -> None:
+    """All but the corpus, which is there already; prepared.json last: what has one is whole."""
+    source, target = prepared.source_tokenizer, prepared.target_tokenizer
+    write_text(folder / "dev.jsonl", dump_examples(prepared.dev))
+    write_text(folder / "source.json", source.to_json())
+    if target is not source:
+        write_text(folder / "target.json", target.to_json())
+    write_text(folder / "prepared.json", json.dumps(asdict(prepared.report), indent=2))
 
 
 def _open(folder: Path) -> Prepared:
