@@ -7,13 +7,14 @@ import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 import mirada
 from mirada.exchange import import_checkpoint
 from tests.command import refused, run
-from tests.exchange.checkpoints import save_bert, save_gpt2, save_marian
+from tests.exchange.checkpoints import save_bert, save_gpt2, save_marian, save_vit
 
 ENGLISH = ["the", "baby", "is", "crying", "book", "on", "tables", "a", "b", "y"]
 SPANISH = {"el": "the", "bebé": "baby", "llora": "cries"}
@@ -155,3 +156,15 @@ def test_an_imported_marian_learns(folder: Path, tmp_path: Path) -> None:
         listen=lambda event: losses.append(event.figures["loss"]) if "loss" in event.figures else None,
     )
     assert losses[-1] < losses[0] - 0.5
+
+
+def test_to_see_other_things(tmp_path: Path) -> None:
+    save_vit(tmp_path / "published")
+    import_checkpoint(tmp_path / "published", tmp_path / "vit")
+    pixels = np.random.default_rng(0).integers(0, 256, (40, 8, 8, 3), dtype=np.uint8)
+    np.savez(tmp_path / "pictures.npz", images=pixels, labels=["red", "blue"] * 20)
+    model, said = teach(tmp_path, "vit", "pictures.npz", "classification", tmp_path / "out")
+    assert "the base does not know the labels 'blue', 'red': its output is learned anew" in said
+    assert model.labels == ["blue", "red"]
+    base = mirada.load(tmp_path / "vit", device="cpu").network
+    torch.testing.assert_close(model.network.patches.linear.weight, base.patches.linear.weight, atol=1e-5, rtol=0)
