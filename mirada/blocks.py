@@ -9,14 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal, Self, cast
 
 import torch
 import torch.nn.functional as F
+from pydantic import model_validator
 from torch import Tensor, nn
 
 from mirada.activations import ACTIVATIONS
 from mirada.attention import fused, scaled_dot_product
+from mirada.config import Section
 from mirada.contracts import ALL_ON, Part, Switches, Tape
 
 FUSED_FROM = 64
@@ -28,6 +30,19 @@ at 64, 88 / 76 at 256; one query a row, as in decoding, 2.9 / 2.4 at 16, 2.2 / 1
 
 Norm = Literal["pre", "post"]
 """Normalise before each sublayer (trains faster), or after it as in the paper."""
+
+
+class Headed(Section):
+    """Settings of a model with attention: its heads share the width, D = H · K."""
+
+    width: int
+    heads: int
+
+    @model_validator(mode="after")
+    def _heads_divide_width(self) -> Self:
+        if self.width % self.heads:
+            raise ValueError(f"model.width={self.width} cannot be split into model.heads={self.heads} equal heads")
+        return self
 
 
 @dataclass(frozen=True)

@@ -12,17 +12,17 @@ from __future__ import annotations
 from typing import Literal
 
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field
 from torch import Tensor, nn
 
 from mirada.activations import ACTIVATIONS
-from mirada.blocks import Dropout, Encoder, EncoderLayer, Positions
-from mirada.config import Section, Values
+from mirada.blocks import Dropout, Encoder, EncoderLayer, Headed, Positions
+from mirada.config import Values
 from mirada.contracts import ALL_ON, BOS, PAD, Reader, Reading, Sizes, Switches, Tape
 from mirada.errors import InputError
 
 
-class BertConfig(Section):
+class BertConfig(Headed):
     """Sizes and choices of a BERT."""
 
     name: Literal["bert"] = "bert"
@@ -41,12 +41,6 @@ class BertConfig(Section):
     """Of the normalisations."""
     dropout: float | None = Field(None, ge=0, lt=1)
     """Unless given, by how often the data will be seen: none for a few epochs, up to 0.2 for many."""
-
-    @model_validator(mode="after")
-    def _heads_divide_width(self) -> BertConfig:
-        if self.width % self.heads:
-            raise ValueError(f"model.width={self.width} cannot be split into model.heads={self.heads} equal heads")
-        return self
 
 
 def _sizes(width: int, heads: int, layers: int, max_length: int) -> Values:

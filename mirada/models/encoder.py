@@ -12,15 +12,15 @@ import math
 from typing import Literal
 
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field
 from torch import Tensor, nn
 
-from mirada.blocks import Dropout, Encoder, EncoderLayer, Positions, future_mask
-from mirada.config import Section, Values
+from mirada.blocks import Dropout, Encoder, EncoderLayer, Headed, Positions, future_mask
+from mirada.config import Values
 from mirada.contracts import ALL_ON, PAD, Reader, Reading, Sizes, Switches, Tape
 
 
-class EncoderConfig(Section):
+class EncoderConfig(Headed):
     """Sizes and choices of a Transformer that reads."""
 
     name: Literal["transformer"] = "transformer"
@@ -40,12 +40,6 @@ class EncoderConfig(Section):
     """How one vector is made of all steps: their mean, the largest value of each component, or the first step's."""
     max_length: int = Field(2000, ge=1, le=65536)
     """The most steps a sequence may have."""
-
-    @model_validator(mode="after")
-    def _heads_divide_width(self) -> EncoderConfig:
-        if self.width % self.heads:
-            raise ValueError(f"model.width={self.width} cannot be split into model.heads={self.heads} equal heads")
-        return self
 
 
 def _sizes(width: int, heads: int, layers: int, feed_forward: int) -> Values:

@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field
 from torch import Tensor, nn
 
-from mirada.blocks import Decoder, DecoderLayer, Dropout, KeyValues, Positions
-from mirada.config import Section, Values
+from mirada.blocks import Decoder, DecoderLayer, Dropout, Headed, KeyValues, Positions
+from mirada.config import Values
 from mirada.contracts import ALL_ON, PAD, Batch, Reader, Reading, Sizes, State, Step, Switches, Tape
 from mirada.errors import InputError
 
 
-class GPTConfig(Section):
+class GPTConfig(Headed):
     """Sizes and choices of a GPT."""
 
     name: Literal["gpt"] = "gpt"
@@ -47,12 +47,6 @@ class GPTConfig(Section):
     film reviews a small GPT, taught with 200, had 67.2 right by the mean and 58.0 by the last."""
     dropout: float | None = Field(None, ge=0, lt=1)
     """Unless given, by how often the data will be seen: none for a few epochs, up to 0.2 for many."""
-
-    @model_validator(mode="after")
-    def _heads_divide_width(self) -> GPTConfig:
-        if self.width % self.heads:
-            raise ValueError(f"model.width={self.width} cannot be split into model.heads={self.heads} equal heads")
-        return self
 
 
 def _sizes(width: int, heads: int, layers: int, max_length: int) -> Values:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field
 from torch import Tensor, nn
 
 from mirada.blocks import (
@@ -23,17 +23,18 @@ from mirada.blocks import (
     Dropout,
     Encoder,
     EncoderLayer,
+    Headed,
     KeyValues,
     Patches,
     Positions,
     sinusoidal,
     suggest_patch,
 )
-from mirada.config import Section, Values
+from mirada.config import Values
 from mirada.contracts import ALL_ON, PAD, Batch, Network, Sizes, State, Step, Switches, Tape
 
 
-class StacksConfig(Section):
+class StacksConfig(Headed):
     """Sizes and choices of two stacks; the defaults translate best for the time spent on a CPU."""
 
     width: int = Field(256, ge=2, le=16384)
@@ -54,12 +55,6 @@ class StacksConfig(Section):
     """Whether every word has a bias beside its vector, as in Marian."""
     max_length: int = Field(256, ge=4, le=65536)
     """The most tokens a sentence may have."""
-
-    @model_validator(mode="after")
-    def _heads_divide_width(self) -> StacksConfig:
-        if self.width % self.heads:
-            raise ValueError(f"model.width={self.width} cannot be split into model.heads={self.heads} equal heads")
-        return self
 
 
 class TransformerConfig(StacksConfig):
