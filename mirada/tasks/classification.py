@@ -36,7 +36,7 @@ from mirada.evaluation.labels import LabelScores, evaluate_labels
 from mirada.inspection.embeddings import Embeddings
 from mirada.models.bag import Bag
 from mirada.tasks.objectives import ClassEntropy
-from mirada.tasks.reading import CELLS, embeddings_of, pad, start_from_vectors
+from mirada.tasks.reading import CELLS, embeddings_of, pad, start_from_vectors, validation
 from mirada.tasks.task import Model, Task, Told
 
 
@@ -206,14 +206,10 @@ class ClassificationModel(Model):
     def validate(self, dev: Labelled, size: int) -> Validation:
         """Accuracy on a part of the dev set, and the mean loss."""
         chosen = dev[:: max(1, len(dev) // size)]
-        truth = torch.tensor(self._numbers(chosen))
         probabilities, _ = self.probabilities([text for text, _ in chosen])
-        predicted = probabilities.argmax(-1)
-        loss = -probabilities.gather(1, truth[:, None]).clamp_min(1e-30).log().mean().item()
-        accuracy = 100 * (predicted == truth).float().mean().item()
         text, label = chosen[0]
-        example = (" ".join(text.replace(TAB, " | ").split())[:100], self.labels[int(predicted[0])], label)
-        return Validation(accuracy, "accuracy", figures={"loss": loss}, example=example)
+        shown = " ".join(text.replace(TAB, " | ").split())[:100]
+        return validation(probabilities, self._numbers(chosen), lambda given: (shown, self.labels[given], label))
 
     def _numbers(self, dev: Labelled) -> list[int]:
         places = {label: index for index, label in enumerate(self.labels)}

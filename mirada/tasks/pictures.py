@@ -26,7 +26,7 @@ from mirada.evaluation.labels import LabelScores, evaluate_labels
 from mirada.models.vit import ViT
 from mirada.tasks.classification import Classification
 from mirada.tasks.objectives import ClassEntropy
-from mirada.tasks.reading import CELLS
+from mirada.tasks.reading import CELLS, validation
 from mirada.tasks.sight import READ_AT_ONCE, Picture, Seen, Sight
 from mirada.tasks.task import Model, Task, Told
 
@@ -199,13 +199,12 @@ class PictureModel(Model):
     def validate(self, dev: Pictures[str], size: int) -> Validation:
         """Accuracy on a part of the dev set, and the mean loss."""
         chosen = dev[:: max(1, len(dev) // size)]
-        truth = torch.tensor(self._numbers(chosen.labels, chosen.places.__getitem__))
-        probabilities = self.probabilities(chosen.pixels)
-        predicted = probabilities.argmax(-1)
-        loss = -probabilities.gather(1, truth[:, None]).clamp_min(1e-30).log().mean().item()
-        accuracy = 100 * (predicted == truth).float().mean().item()
-        example = (chosen.places[0], self.labels[int(predicted[0])], chosen.labels[0])
-        return Validation(accuracy, "accuracy", figures={"loss": loss}, example=example)
+        truth, place, label = (
+            self._numbers(chosen.labels, chosen.places.__getitem__),
+            chosen.places[0],
+            chosen.labels[0],
+        )
+        return validation(self.probabilities(chosen.pixels), truth, lambda given: (place, self.labels[given], label))
 
     def _numbers(self, labels: Sequence[str], place: Callable[[int], str]) -> list[int]:
         places = {label: index for index, label in enumerate(self.labels)}

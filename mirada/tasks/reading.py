@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from mirada.contracts import PAD, Reading
+from mirada.contracts import PAD, Reading, Validation
 from mirada.data.tokenizer import Tokenizer
 from mirada.data.vectors import initialise, read_vectors, wanted_words
 from mirada.errors import UsageError
@@ -24,6 +24,16 @@ def pad(sequences: Sequence[Sequence[int]]) -> Reading:
     longest = max(lengths, default=0)
     inputs = torch.tensor([[*ids, *[PAD] * (longest - len(ids))] for ids in sequences], dtype=torch.long)
     return Reading(inputs, torch.tensor(lengths))
+
+
+def validation(
+    probabilities: Tensor, truth: Sequence[int], example: Callable[[int], tuple[str, str, str]]
+) -> Validation:
+    """Accuracy and mean loss of classes, [N, K] and [N]; `example` shows the first one with the class it was given."""
+    expected, predicted = torch.tensor(truth), probabilities.argmax(-1)
+    loss = -probabilities.gather(1, expected[:, None]).clamp_min(1e-30).log().mean().item()
+    accuracy = 100 * (predicted == expected).float().mean().item()
+    return Validation(accuracy, "accuracy", figures={"loss": loss}, example=example(int(predicted[0])))
 
 
 def embeddings_of(network: nn.Module, tokenizer: Tokenizer, where: Path) -> Embeddings:
