@@ -113,12 +113,15 @@ def _effective(
 
 
 def _holds_pictures(files: Sequence[str] | None) -> bool:
-    """Whether the data is an .npz, or a folder with folders and no files in it."""
-    if not files:
+    """Whether the data is an .npz, or a folder with folders and no files in it (hidden ones do not count)."""
+    first = Path(files[0]) if files else Path()
+    if not files or not first.is_dir():
+        return first.suffix == ".npz"
+    try:
+        inside = [entry for entry in first.iterdir() if not entry.name.startswith(".")]
+    except OSError:  # whoever reads the data says so
         return False
-    first = Path(files[0])
-    inside = list(first.iterdir()) if first.is_dir() else []
-    return first.suffix == ".npz" or (bool(inside) and all(entry.is_dir() for entry in inside))
+    return bool(inside) and all(entry.is_dir() for entry in inside)
 
 
 def _claim(out: str | Path | None, overwrite: bool) -> Path:

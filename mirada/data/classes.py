@@ -55,4 +55,9 @@ def hold_out(hashes: Hashes, numbers: Numbers, share: float, single: Callable[[i
         if len(different) < 2:
             raise single(int(number))
         chosen.append(different[: min(len(different) - 1, max(1, round(share * len(different))))])
-    return np.isin(hashes, np.concatenate(chosen))
+    held = np.isin(hashes, np.concatenate(chosen))
+    for number in np.unique(numbers):
+        own = hashes[numbers == number]
+        if held[numbers == number].all():  # others have chosen what was left of it
+            held &= hashes != own.max()
+    return held

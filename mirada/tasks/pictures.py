@@ -199,11 +199,8 @@ class PictureModel(Model):
     def validate(self, dev: Pictures[str], size: int) -> Validation:
         """Accuracy on a part of the dev set, and the mean loss."""
         chosen = dev[:: max(1, len(dev) // size)]
-        truth, place, label = (
-            self._numbers(chosen.labels, chosen.places.__getitem__),
-            chosen.places[0],
-            chosen.labels[0],
-        )
+        truth = self._numbers(chosen.labels, chosen.places.__getitem__)
+        place, label = chosen.places[0], chosen.labels[0]
         return validation(self.probabilities(chosen.pixels), truth, lambda given: (place, self.labels[given], label))
 
     def _numbers(self, labels: Sequence[str], place: Callable[[int], str]) -> list[int]:

@@ -48,6 +48,12 @@ def test_every_class_has_some_held_out_and_nothing_is_on_both_sides() -> None:
     assert hold_out(*arrays([(1, 0), (2, 0), (3, 1), (4, 1)]), 0.9, single).tolist() == [True, False, True, False]
 
 
+def test_no_class_is_held_out_wholly_by_what_it_shares() -> None:
+    hashes, numbers = arrays([(5, 0), (6, 0), (6, 1), (7, 1)])
+    held = hold_out(hashes, numbers, 0.1, single)
+    assert held.tolist() == [True, False, False, False]
+
+
 def test_a_class_with_one_thing_is_refused() -> None:
     with pytest.raises(LookupError, match="1"):
         hold_out(*arrays([(1, 0), (2, 0), (3, 1), (3, 1)]), 0.1, single)

@@ -79,6 +79,14 @@ def test_a_text_as_long_as_the_model_takes_is_read_whole(tmp_path: Path) -> None
         assert found.cut == cut
 
 
+def taught(folder: Path, data: str) -> Any:
+    """The bundle in a folder, after two more steps."""
+    options = ("--base", folder / "bundle", "--steps", 2, "--threads", 1, "--out", folder / "out")
+    done = run("train", folder / data, *options)
+    assert done.returncode == 0, done.stderr
+    return mirada.load(folder / "out")
+
+
 def test_classes_are_taught_further(tmp_path: Path) -> None:
     saved(tmp_path / "published", CLASSES, {0: "bad", 1: "good"})
     import_checkpoint(tmp_path / "published", tmp_path / "bundle")
@@ -86,20 +94,7 @@ def test_classes_are_taught_further(tmp_path: Path) -> None:
     texts = dict.fromkeys(" ".join(chance.choice(WORDS[6:16]) for _ in range(6)) for _ in range(40))
     rows = "".join(f"{text}\t{'good' if 'baby' in text else 'bad'}\n" for text in texts)
     (tmp_path / "reviews.tsv").write_text(f"text\tlabel\n{rows}")
-    done = run(
-        "train",
-        tmp_path / "reviews.tsv",
-        "--base",
-        tmp_path / "bundle",
-        "--steps",
-        2,
-        "--threads",
-        1,
-        "--out",
-        tmp_path / "out",
-    )
-    assert done.returncode == 0, done.stderr
-    assert mirada.load(tmp_path / "out").labels == ["bad", "good"]
+    assert taught(tmp_path, "reviews.tsv").labels == ["bad", "good"]
     assert run("evaluate", tmp_path / "bundle", tmp_path / "reviews.tsv", "--threads", 1).returncode == 0
 
 
@@ -143,20 +138,7 @@ def test_tags_are_taught_further(tmp_path: Path) -> None:
     sentences = dict.fromkeys(tuple(chance.choice(WORDS[6:16]) for _ in range(6)) for _ in range(40))
     tagged = ("".join(f"{w}\t{'B-PER' if w == 'baby' else 'O'}\n" for w in words) for words in sentences)
     (tmp_path / "tagged.conll").write_text("\n".join(tagged))
-    done = run(
-        "train",
-        tmp_path / "tagged.conll",
-        "--base",
-        tmp_path / "bundle",
-        "--steps",
-        2,
-        "--threads",
-        1,
-        "--out",
-        tmp_path / "out",
-    )
-    assert done.returncode == 0, done.stderr
-    assert mirada.load(tmp_path / "out").labels == ["O", "B-PER", "I-PER"]
+    assert taught(tmp_path, "tagged.conll").labels == ["O", "B-PER", "I-PER"]
     assert run("evaluate", tmp_path / "bundle", tmp_path / "tagged.conll", "--threads", 1).returncode == 0
 
 

@@ -79,7 +79,9 @@ def test_the_command_line_trains_asks_scores_and_tells(folder: Path, tmp_path: P
 
 
 def test_a_folder_of_folders_is_a_folder_of_pictures(folder: Path, tmp_path: Path) -> None:
+    (folder / ".hidden").touch()
     plain = mirada.train(folder, task="classification", out=tmp_path / "b", steps=1, settings=SMALL)
+    (folder / ".hidden").unlink()
     assert plain.card["model"] == "vit"
 
 
