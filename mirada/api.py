@@ -107,8 +107,11 @@ def _effective(
         return values
     chosen_task = tasks.find(models.meant(asked or "translation", wanted))
     chosen = models.named(wanted or chosen_task.default_model)
-    sizes = models.find_preset(chosen["name"], chosen_task.name, preset or "small")
-    about: configuration.Values = {"task": chosen_task.name, "model": chosen}
+    automatic = preset in (None, "auto") and chosen_task.presets
+    sizes = models.find_preset(chosen["name"], chosen_task.name, "small" if automatic else preset or "small")
+    if automatic and not (isinstance(named, dict) and sizes["model"].keys() & named.keys()):
+        preset = "auto"
+    about: configuration.Values = {"task": chosen_task.name, "model": chosen, "train": {"preset": preset or "small"}}
     return check_config(configuration.merge(chosen_task.defaults, sizes, from_file, settings or {}, about, given))
 
 

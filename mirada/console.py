@@ -122,17 +122,26 @@ class Console:
         self.passing(f"{left}step {f['step']:,} epoch {f['epoch']:.2f} | loss {loss:.3f} | {speed:,.0f} tokens/s")
 
     def _validation(self, f: dict[str, Any]) -> None:
-        best = " (best so far)" if f["best"] else ""
-        self.line(f"{duration(f['seconds'])}, step {f['step']:,}: dev {f['measure']} {figure(f['score'])}{best}")
+        figures = {f["measure"]: f["score"], **{name: f[name] for name in ("BLEU", "loss") if name in f}}
+        shown = ", ".join(f"{name} {figure(value)}" for name, value in figures.items())
+        remark = " (best so far)" if f["best"] else ""
+        if f["patience"] and f["waited"]:
+            remark = f" (no improvement for {f['waited']:,} steps, stops after {f['patience']:,})"
+        self.line(f"{duration(f['seconds'])}, step {f['step']:,}: dev {shown}{remark}")
         if f["example"]:
             source, output, reference = f["example"]
             self.line(f"    {source}\n    → {output}\n    = {reference}")
+
+    def _timing(self, f: dict[str, Any]) -> None:
+        pass  # in the log
 
     def _note(self, f: dict[str, Any]) -> None:
         self.line(f["text"])
 
     def _end(self, f: dict[str, Any]) -> None:
-        self.line(f"done in {duration(f['seconds'])}: {f['summary']} of the dev part")
+        self.line(f"done in {duration(f['seconds'])}: {f['summary']} of the dev set")
+        for note in f["scores"]["notes"]:
+            self.line(f"    {note}")
         if f.get("base"):
             before, after = f["base"]["before"], f["base"]["after"]
             name = next(iter(after["new"]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+import time
 
 import torch
 
@@ -54,3 +55,14 @@ def memory_used() -> int:
 def cores() -> int:
     """The cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def gigaflops() -> float:
+    """Billions of floating-point operations a second in matrix products, measured in some hundredths of a second."""
+    a = torch.ones(512, 512)
+    torch.mm(a, a)
+    began = time.perf_counter()
+    rounds = 8
+    for _ in range(rounds):
+        torch.mm(a, a)
+    return rounds * 2 * 512**3 / 1e9 / max(1e-9, time.perf_counter() - began)

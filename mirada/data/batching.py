@@ -99,6 +99,13 @@ def collate(sources: Sequence[Sequence[int]], prefixes: Sequence[Sequence[int]] 
     return Batch(source, torch.tensor([[BOS, *prefix] for prefix in prefixes]))
 
 
+def collate_pairs(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> Batch:
+    """A batch of whole pairs: source … EOS, BOS target … EOS."""
+    longest = max(map(len, targets))
+    target = torch.tensor([[BOS, *ids, EOS, *[PAD] * (longest - len(ids))] for ids in targets])
+    return Batch(collate(sources).source, target)
+
+
 def similar(lengths: Sequence[int], cells: int) -> Iterator[list[int]]:
     """Numbers of texts of similar length in groups of at most `cells` tokens, the longest first."""
     group: list[int] = []

@@ -58,6 +58,9 @@ class TokenizerConfig(Section):
     vocabulary: int | None = Field(None, ge=1, le=MOST)
     """How many units to learn. Unless given: subwords by the size of the corpus, words 30,000 at most, characters and
     symbols all that occur."""
+    words_seen: int | None = Field(None, ge=1)
+    """Running words that training will see, where a budget in minutes limits them: then the vocabulary that is chosen
+    suits so many."""
     lowercase: bool | None = None
     """Make all letters small; unless given, words are lower-cased and nothing else is."""
     joint: bool = True
@@ -76,6 +79,7 @@ class TokenizerConfig(Section):
         """How many units to learn from a corpus of so many running words."""
         if self.vocabulary is not None:
             return self.vocabulary
+        words = min(words, self.words_seen or words)
         return suggest_vocabulary(words) if self.unit == "subwords" else MOST_WORDS if self.unit == "words" else MOST
 
     @property

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mirada.evaluation.score import Evaluation, Score
-from mirada.evaluation.translation import text_scores
+from mirada.evaluation.translation import bleu_tokenizer, text_scores
 
 MOST_MISSES = 5
 
@@ -37,7 +37,7 @@ def evaluate_captions(
     places: Sequence[str], captions: Sequence[str], references: Sequence[Sequence[str]]
 ) -> CaptionScores:
     """Scores the captions of a test set; `references[i]` are the one or more right captions of picture i."""
-    scores = text_scores(captions, references)
+    scores = text_scores(captions, references, bleu_tokenizer(None, references))
     right = exact(captions, references)
     match = Score("exact match", 100 * right / len(captions), f"right:{right}|of:{len(captions)}")
     missed = [row for row in zip(places, captions, references, strict=True) if row[1] not in row[2]]

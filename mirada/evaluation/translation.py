@@ -3,6 +3,7 @@
 The scores are sacrebleu's, so that they can be compared with anyone's; a signature says how each was computed.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,9 @@ LENGTH_CLASSES = ((0, 0), (1, 5), (6, 10), (11, 15), (16, 20), (21, 30), (31, 50
 """Shortest and longest source, in words; longer sentences are a class of their own."""
 
 MOST_EXAMPLES = 5
+
+BLEU_TOKENIZERS = {"zh": "zh", "yue": "zh", **dict.fromkeys(("ja", "th", "lo", "km", "my", "bo", "dz"), "char")}
+"""sacrebleu's tokenizers for languages that put no spaces between words."""
 
 
 @dataclass(frozen=True)
@@ -84,9 +88,13 @@ def _shown(text: str, width: int = 60) -> str:
 
 
 def evaluate(
-    sources: Sequence[str], hypotheses: Sequence[str], references: Sequence[Sequence[str]]
+    sources: Sequence[str],
+    hypotheses: Sequence[str],
+    references: Sequence[Sequence[str]],
+    tokenizer: str = "13a",
 ) -> TranslationScores:
-    """Scores one translation of a test set; `references[i]` are the one or more references of sentence i.
+    """Scores one translation of a test set; `references[i]` are the one or more references of sentence i, `tokenizer`
+    is sacrebleu's for the target language (see `bleu_tokenizer`).
 
     TER searches for shifted words: sentences of hundreds of words take it many seconds each.
     """
@@ -95,32 +103,59 @@ def evaluate(
     references = _checked(hypotheses, references)
     return TranslationScores(
         size=len(hypotheses),
-        scores=text_scores(hypotheses, references),
-        by_length=tuple(_by_length(sources, hypotheses, references)),
+        scores=text_scores(hypotheses, references, tokenizer),
+        by_length=tuple(_by_length(sources, hypotheses, references, tokenizer)),
         damage=_damage(sources, hypotheses, references),
     )
 
 
-def text_scores(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> tuple[Score, ...]:
+def text_scores(
+    hypotheses: Sequence[str], references: Sequence[Sequence[str]], tokenizer: str = "13a"
+) -> tuple[Score, ...]:
     """BLEU, chrF++ and TER of texts, each beside one or more references."""
     references = _checked(hypotheses, references)
     scores = []
-    for name, metric in _metrics().items():
+    for name, metric in _metrics(tokenizer).items():
         value = metric.corpus_score(hypotheses, _streams(references)).score
         scores.append(Score(name, float(value), str(metric.get_signature()), lower_is_better=name == "TER"))
     return tuple(scores)
 
 
-def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> float:
+def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]], tokenizer: str = "13a") -> float:
     """The BLEU of a translation, nothing else: quick enough to follow a training run."""
     references = _checked(hypotheses, references)
-    return float(_bleu_metric().corpus_score(hypotheses, _streams(references)).score)
+    return float(_bleu_metric(tokenizer).corpus_score(hypotheses, _streams(references)).score)
 
 
 def chrf(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> float:
     """The chrF++ of texts, nothing else; unlike BLEU, it tells texts of a few words apart."""
     references = _checked(hypotheses, references)
     return float(_metrics()["chrF++"].corpus_score(hypotheses, _streams(references)).score)
+
+
+# Chinese, Japanese kana, Thai, Lao, Myanmar, Khmer, Tibetan: scripts that put no space between words.
+_HAN, _NO_SPACES = "\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff", "\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff"
+_UNSPACED = re.compile(f"[{_HAN}\u3040-\u30ff{_NO_SPACES}]")
+_KANA = re.compile("[\u3040-\u30ff]")
+_LETTER = re.compile(r"[^\W\d_]")
+
+
+def bleu_tokenizer(language: str | None, references: Sequence[Sequence[str]]) -> str:
+    """sacrebleu's tokenizer for a target language: `13a` cuts at spaces and marks, and would take a whole Chinese
+    sentence for one word.
+
+    `zh` for Chinese; `char`, which counts characters, for Japanese, Thai, Lao, Khmer, Burmese and Tibetan. Where the
+    language is not known, the script of the references decides.
+    """
+    code = re.split("[-_]", (language or "").lower())[0]
+    if code in BLEU_TOKENIZERS:
+        return BLEU_TOKENIZERS[code]
+    if code:
+        return "13a"
+    text = "".join(given[0] for given in references[:1000])
+    if 2 * len(_UNSPACED.findall(text)) < len(_LETTER.findall(text)) or not text.strip():
+        return "13a"
+    return "char" if _KANA.search(text) or not re.search(f"[{_HAN}]", text) else "zh"
 
 
 # --- scores -------------------------------------------------------------------------------------------------------
@@ -152,23 +187,23 @@ def _streams(references: Sequence[Sequence[str]]) -> list[list[str | None]]:
     return [[given[index] if index < len(given) else None for given in references] for index in range(most)]
 
 
-def _bleu_metric() -> Any:
+def _bleu_metric(tokenizer: str) -> Any:
     from sacrebleu.metrics.bleu import BLEU
 
     # `force` only silences a warning about tokenised text, which names an option that nobody here can set.
-    return BLEU(force=True)
+    return BLEU(tokenize=tokenizer, force=True)
 
 
-def _metrics() -> dict[str, Any]:
+def _metrics(tokenizer: str = "13a") -> dict[str, Any]:
     """The metrics by name, new ones each time: a metric remembers the references it last saw."""
     from sacrebleu.metrics.chrf import CHRF
     from sacrebleu.metrics.ter import TER
 
-    return {"BLEU": _bleu_metric(), "chrF++": CHRF(word_order=2), "TER": TER()}
+    return {"BLEU": _bleu_metric(tokenizer), "chrF++": CHRF(word_order=2), "TER": TER()}
 
 
 def _by_length(
-    sources: Sequence[str], hypotheses: Sequence[str], references: Sequence[Sequence[str]]
+    sources: Sequence[str], hypotheses: Sequence[str], references: Sequence[Sequence[str]], tokenizer: str
 ) -> Iterator[LengthRow]:
     """Corpus scores of each class of source lengths that has sentences."""
     lengths = [len(source.split()) for source in sources]
@@ -179,7 +214,7 @@ def _by_length(
             continue
         translated = [hypotheses[index] for index in members]
         streams = _streams([references[index] for index in members])
-        metrics = _metrics()
+        metrics = _metrics(tokenizer)
         scores = [float(metrics[name].corpus_score(translated, streams).score) for name in ("BLEU", "chrF++")]
         yield LengthRow(shortest, longest, len(members), *scores)
 

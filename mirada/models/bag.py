@@ -66,7 +66,7 @@ class BagConfig(Section):
 
 def _preset(features: int, ngrams: int) -> Values:
     # Measured for `presence` without a hidden layer. `frequency` has small values, so it wants a rate ten times higher.
-    recipe = {"batch_tokens": 20_000, "optimizer": "adam", "lr": 0.002, "label_smoothing": 0.0}
+    recipe = {"max_batch_tokens": 20_000, "optimizer": "adam", "lr": 0.002, "label_smoothing": 0.0}
     return {"model": {"features": features, "ngrams": ngrams}, "train": recipe}
 
 

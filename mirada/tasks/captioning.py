@@ -185,9 +185,12 @@ class CaptionModel(Writer):
     def score(self, dev: Pictures[list[str]]) -> CaptionScores:
         return evaluate_captions(dev.places, self._texts(dev.pixels, self.decode_config()), dev.labels)
 
+    def sample(self, dev: Pictures[list[str]], size: int) -> Pictures[list[str]]:
+        return dev[:: max(1, -(-len(dev.places) // size))]
+
     def validate(self, dev: Pictures[list[str]], size: int) -> Validation:
         """Greedy captions of a part of the dev set: their chrF++, and how many are right to the word."""
-        chosen = dev[:: max(1, len(dev) // size)]
+        chosen = self.sample(dev, size)
         texts = self._texts(chosen.pixels, DecodeConfig(beam=1))
         right = 100 * exact(texts, chosen.labels) / len(texts)
         example = (chosen.places[0], texts[0], chosen.labels[0][0])
@@ -217,7 +220,7 @@ class CaptioningTask(Task):
     default_model = "captioner"
     sections = {"data": CaptionsConfig, "tokenizer": TokenizerConfig, "decode": DecodeConfig}
     used = ("decode",)
-    defaults = {"train": {"batch_tokens": 4000}}
+    defaults = {"train": {"max_batch_tokens": 4000}}
 
     def check(self, built: Mapping[str, Any]) -> None:
         data, model = built["data"], built["model"]

@@ -205,7 +205,7 @@ class ClassificationModel(Model):
 
     def validate(self, dev: Labelled, size: int) -> Validation:
         """Accuracy on a part of the dev set, and the mean loss."""
-        chosen = dev[:: max(1, len(dev) // size)]
+        chosen = self.sample(dev, size)
         probabilities, _ = self.probabilities([text for text, _ in chosen])
         text, label = chosen[0]
         shown = " ".join(text.replace(TAB, " | ").split())[:100]
@@ -257,7 +257,7 @@ class ClassificationTask(Task):
     sections = {"data": LabelledConfig, "tokenizer": TokenizerConfig}
     defaults = {
         "tokenizer": {"unit": "words"},
-        "train": {"label_smoothing": 0.0, "validate_sentences": 5000, "batch_tokens": 8000},
+        "train": {"label_smoothing": 0.0, "validate_sentences": 5000, "max_batch_tokens": 8000},
     }
     used = ("data",)
 

@@ -246,6 +246,10 @@ class ForecastingModel(Model):
         mean, intervals = _summary(self._forecaster.paths(dev.values, origins, noise))
         return evaluate_forecasts(dev.values, origins, mean, dev.training, period, dev.names, intervals)
 
+    def sample(self, dev: Timeline, size: int) -> Timeline:
+        """All of it: each step needs those before it, and scoring looks at a limited number of origins."""
+        return dev
+
     def validate(self, dev: Timeline, size: int) -> Validation:
         """How likely the model finds the values of the dev part, each a step ahead: −log p but for a constant.
 
@@ -289,7 +293,7 @@ class ForecastingTask(Task):
             "optimizer": "adam",
             "lr": 3e-3,
             "label_smoothing": 0.0,
-            "batch_tokens": 4096,
+            "max_batch_tokens": 4096,
             "validate_every": 25,
         },
     }

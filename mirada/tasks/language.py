@@ -297,6 +297,10 @@ class LanguageModel(Writer):
             how,
         )
 
+    def sample(self, dev: Lines, size: int) -> Lines:
+        """The first lines: a text is read in its order."""
+        return dev[:size]
+
     def validate(self, dev: Lines, size: int) -> Validation:
         """Bits per character at the beginning of the dev part, and how the model would go on there."""
         spelling, unit = self.kit.spelling, self.kit.tokenizer.unit
@@ -328,7 +332,7 @@ class LanguageTask(Task):
         "decode": {"sample": True, "temperature": 0.8},
         # Shakespeare's plays, LSTM of width 128, 600,000 characters: rates of 4e-3, 8e-3 and 16e-3 gave 3.61, 2.94 and
         # 2.62 bits per character in batches of 2,048, once each; Adam at 16e-3 gave 2.79.
-        "train": {"label_smoothing": 0.0, "lr": 1.6e-2, "batch_tokens": 2048, "validate_sentences": 200},
+        "train": {"label_smoothing": 0.0, "lr": 1.6e-2, "max_batch_tokens": 2048, "validate_sentences": 200},
     }
     used = ("data", "decode")
 

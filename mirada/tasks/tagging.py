@@ -265,7 +265,7 @@ class TaggingModel(Model):
 
     def validate(self, dev: Examples, size: int) -> Validation:
         """The first score on a part of the dev set (RMSE of numbers), the mean loss, and a sentence to read."""
-        chosen = dev[:: max(1, len(dev) // size)]
+        chosen = self.sample(dev, size)
         outputs = list(self._read(words for words, _ in chosen))
         scores, o = self._scores(chosen, outputs), torch.cat(outputs)  # [N, O]
         words, tags = chosen[0]
@@ -317,7 +317,7 @@ class TaggingTask(Task):
     sections = {"data": TaggedConfig, "tokenizer": TokenizerConfig}
     defaults = {
         "tokenizer": {"unit": "subwords"},
-        "train": {"label_smoothing": 0.0, "validate_sentences": 1000, "batch_tokens": 2000},
+        "train": {"label_smoothing": 0.0, "validate_sentences": 1000, "max_batch_tokens": 2000},
     }
     used = ("data",)
 

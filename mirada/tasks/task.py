@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import torch
 from torch import nn
@@ -27,6 +27,8 @@ from mirada.decoding import DecodeConfig
 from mirada.errors import UsageError
 from mirada.evaluation.score import Evaluation
 from mirada.inspection.gradients import Fading, fading_of
+
+Example = TypeVar("Example")
 
 
 class Kit(Protocol):
@@ -92,6 +94,8 @@ class Model:
     ):
         self.path, self.card, self.config = path, card, config
         self.network, self.kit, self.device = network.eval().to(device), kit, device
+        self.progress: Callable[[int, int], None] = lambda done, total: None
+        """Called from time to time while many examples are worked on; what it raises ends the work."""
 
     def ids(self, text: str) -> list[int]:
         """A text as the network gets it."""
@@ -114,13 +118,24 @@ class Model:
         """A command to try it with."""
         raise NotImplementedError
 
+    def sample(self, dev: Any, size: int) -> Any:
+        """At most `size` examples of a dev set, evenly spaced; all of it where examples cannot be left out."""
+        return evenly(dev, size)
+
     def validate(self, dev: Any, size: int) -> Validation:
-        """A quick look at the first `size` examples of the dev part, while training."""
+        """A quick score on a sample of the dev set, while training."""
         raise NotImplementedError
 
     def score(self, dev: Any) -> Evaluation:
         """All scores on examples like `Prepared.dev`."""
         raise NotImplementedError
+
+
+def evenly(examples: list[Example], size: int) -> list[Example]:
+    """At most `size` of the examples, evenly spaced."""
+    if len(examples) <= size:
+        return examples
+    return [examples[number * len(examples) // size] for number in range(size)]
 
 
 class Writer(Model):
@@ -148,6 +163,8 @@ class Task:
     """Those of them that a trained model still needs."""
     defaults: ClassVar[Values] = {}
     """Where its settings should differ from those written in the sections."""
+    presets: ClassVar[tuple[str, ...]] = ()
+    """From small to large: those that `--preset auto` chooses among, by what a budget in minutes allows."""
     inherited: ClassVar[tuple[str, ...]] = ()
     """Of the data section: what a run takes from its base, and must agree with."""
 

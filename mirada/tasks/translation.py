@@ -13,7 +13,7 @@ from torch import nn
 from mirada.bundle import need
 from mirada.config import Values
 from mirada.contracts import Loss, Network, Sizes, Validation
-from mirada.data.batching import Batches
+from mirada.data.batching import Batches, collate_pairs, similar
 from mirada.data.checks import CheckConfig
 from mirada.data.doctor import KEEPS, Notify
 from mirada.data.po import Catalog
@@ -24,16 +24,19 @@ from mirada.data.sources import DataConfig, open_some
 from mirada.data.tokenizer import Tokenizer, TokenizerConfig
 from mirada.decoding import DecodeConfig
 from mirada.errors import ConfigError, UsageError
-from mirada.evaluation.translation import TranslationScores, bleu, evaluate
+from mirada.evaluation.translation import TranslationScores, bleu, bleu_tokenizer, chrf, evaluate
 from mirada.inspection.attention import CrossAttention
 from mirada.inspection.embeddings import Embeddings
 from mirada.tasks.catalogs import Filling, fill
 from mirada.tasks.objectives import CrossEntropy
-from mirada.tasks.task import Task, Told, Writer
+from mirada.tasks.task import Task, Told, Writer, evenly
 from mirada.tasks.translator import Translation, Translator
 
 FINAL_SENTENCES = 2000
 """Dev sentences that the scores of a finished training are measured on, at most."""
+
+LOSS_CELLS = 4000
+"""Tokens in a batch of dev pairs whose loss is computed."""
 
 SOURCE, TARGET = "tokenizer.json", "tokenizer.target.json"
 
@@ -68,7 +71,7 @@ class Pairs:
 
     @property
     def dev(self) -> Examples:
-        return self.data.dev[:FINAL_SENTENCES]
+        return evenly(self.data.dev, FINAL_SENTENCES)
 
     def batches(self, tokens: int, seed: int) -> Batches:
         return Batches(self.data.corpus, tokens, seed)
@@ -157,18 +160,41 @@ class TranslationModel(Writer):
         return self.score(rows, **decode)
 
     def score(self, dev: Examples, **decode: Any) -> TranslationScores:
-        sources = [source for source, _ in dev]
-        outputs = [translation.text for translation in self.translate(sources, **decode)]
-        return evaluate(sources, outputs, [references for _, references in dev])
+        sources, references = [source for source, _ in dev], [given for _, given in dev]
+        found = self.translate(sources, progress=self._tell(len(sources)), **decode)
+        outputs = [translation.text for translation in found]
+        return evaluate(sources, outputs, references, self._bleu_tokenizer(references))
 
     def validate(self, dev: Examples, size: int) -> Validation:
-        """Greedy translations of a part of the dev set, and their BLEU."""
-        sources, references = zip(*dev[:size], strict=True)
+        """Greedy translations of a sample of the dev set: chrF++, which tells translations into any language and of any
+        length apart, BLEU, and the loss of the true translations."""
+        sources, references = zip(*self.sample(dev, size), strict=True)
         # A model that knows nothing yet babbles to the limit, so here that is near.
-        outputs = [t.text for t in self._translator.translate(sources, DecodeConfig(beam=1, max_ratio=1.2))]
+        config = DecodeConfig(beam=1, max_ratio=1.2)
+        outputs = [t.text for t in self._translator.translate(sources, config, progress=self._tell(len(sources)))]
         shown = min(range(len(sources)), key=lambda i: abs(len(sources[i].split()) - 8))
         example = (sources[shown], outputs[shown], references[shown][0])
-        return Validation(bleu(outputs, references), "BLEU", example=example)
+        figures = {"BLEU": bleu(outputs, references, self._bleu_tokenizer(references))}
+        figures["loss"] = self._loss(sources, [given[0] for given in references])
+        return Validation(chrf(outputs, references), "chrF++", figures=figures, example=example)
+
+    @torch.inference_mode()
+    def _loss(self, sources: Sequence[str], targets: Sequence[str]) -> float:
+        """The mean −log p of a token of the true translations; NaN if all are too long for the model."""
+        ids = zip(self.source_tokenizer.encode(sources), self.target_tokenizer.encode(targets), strict=True)
+        pairs = [pair for pair in ids if max(map(len, pair)) < self.config["model"]["max_length"]]
+        measure, total, count = CrossEntropy(), 0.0, 0
+        for numbers in similar([len(source) + len(target) for source, target in pairs], LOSS_CELLS):
+            chosen = [pairs[number] for number in numbers]
+            loss = measure(self.network, collate_pairs(*zip(*chosen, strict=True)).to(self.device))
+            total, count = total + float(loss.total), count + loss.count
+        return total / count if count else float("nan")
+
+    def _bleu_tokenizer(self, references: Sequence[Sequence[str]]) -> str:
+        return bleu_tokenizer(self.config.get("data", {}).get("target_language"), references)
+
+    def _tell(self, total: int) -> Callable[[int], None]:
+        return lambda done: self.progress(done, total)
 
     def fill(self, catalog: str | Path, **decode: Any) -> Filling:
         """Translate what is untranslated in a gettext catalog (.po), marked fuzzy; the rest stays byte for byte."""
@@ -206,6 +232,7 @@ class TranslationTask(Task):
     sections = {"data": DataConfig, "check": CheckConfig, "tokenizer": TokenizerConfig, "decode": DecodeConfig}
     used = ("decode",)
     inherited = ("source_language", "target_language")
+    presets = ("tiny", "small")
 
     def check(self, built: Mapping[str, Any]) -> None:
         if not built["tokenizer"].joint and built["model"].tie == "all":

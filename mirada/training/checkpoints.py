@@ -36,10 +36,16 @@ class Progress:
     tokens: int = 0
     best_score: float | None = None
     best_step: int = 0
-    stale: int = 0  # validations since the best one
+    best_loss: float | None = None
+    improved_step: int = 0  # the last one at which score or loss were better than before
+    examples: int = 0  # training examples since the last validation
+    validation_size: int = 0  # dev examples in every validation; 0 before the first
+    validation_seconds: float = 0.0
+    validation_pending: bool = False  # one was due, and interrupted
     skipped: int = 0  # steps left out because of non-finite numbers
     corpus: str = ""  # the fingerprint of the data
     finished: bool = False
+    limits: list[float | None] | None = None  # what a finished run was ended by: steps, epochs, minutes, patience
 
 
 def save(folder: Path, progress: Progress, tensors: dict[str, Tensor]) -> None:
@@ -81,6 +87,11 @@ def load(folder: Path, warn: Callable[[str], None]) -> tuple[Progress, dict[str,
             warn(f"the checkpoint of step {step} is damaged ({error}): the one before it is used")
             remove(folder, step)
     return None
+
+
+def exist(folder: Path) -> bool:
+    """Whether a run in this folder has taken steps."""
+    return bool(_steps(folder))
 
 
 def _steps(folder: Path) -> list[int]:

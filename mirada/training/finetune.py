@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -55,13 +56,8 @@ def inherited(base: Path, asked: str | None = None) -> configuration.Values:
         **{name: values.get(name, {}) for name in kept},
         "model": {**values["model"], "dropout": None},
         "data": {**_lengths(task, values["model"]), **{key: value for key, value in data.items() if value}},
-        "train": {**SCHEDULE, **_batches(task), "base": str(base.absolute())},
+        "train": {**SCHEDULE, "base": str(base.absolute())},
     }
-
-
-def _batches(task: Task) -> configuration.Values:
-    """Labelled text is dear and often little: then small batches. Others have what their task has."""
-    return {"batch_tokens": None} if any(task.name in taught for taught in TAUGHT.values()) else {}
 
 
 def _lengths(task: Task, model: configuration.Values) -> configuration.Values:
@@ -126,20 +122,22 @@ class Base:
         new = sum(t.numel() for name, t in wanted.items() if name not in shared)
         return [f"{sum(t.numel() for t in shared.values()):,} weights are the base's, {new:,} begin at random"]
 
-    def before(self, new_dev: Any, task: Task, kit: Any) -> dict[str, Any] | None:
+    def before(
+        self, new_dev: Any, task: Task, kit: Any, score: Callable[[Model, Any], Evaluation]
+    ) -> dict[str, Any] | None:
         """The base's scores on the new dev part and on its own, measured once; none if it says something else."""
         if not self._says_the_same(task, kit):
             return None
         measured = self.folder / "scores.json"
         if not measured.exists():
-            write_text(measured, json.dumps(self.after(self.model, self.model.score(new_dev))))
+            write_text(measured, json.dumps(self.after(self.model, score(self.model, new_dev), score)))
         scores: dict[str, Any] = json.loads(measured.read_text(encoding="utf-8"))
         return scores
 
-    def after(self, model: Model, new: Evaluation) -> dict[str, Any]:
+    def after(self, model: Model, new: Evaluation, score: Callable[[Model, Any], Evaluation]) -> dict[str, Any]:
         """A model's scores on the new dev part, which are known, beside those on the base's own."""
         scores = {"new": _short(new)}
-        return {**scores, "old": _short(model.score(self.dev))} if self.dev else scores
+        return {**scores, "old": _short(score(model, self.dev))} if self.dev else scores
 
 
 def _short(evaluation: Evaluation) -> dict[str, float]:

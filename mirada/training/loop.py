@@ -24,21 +24,29 @@ from torch import Tensor, nn
 
 from mirada.bundle import put_weights, weights_of
 from mirada.contracts import Loss, Plan, Rows, Validation
-from mirada.device import memory_used
 from mirada.errors import Interrupted, TrainingError
 from mirada.files import write_bytes
 from mirada.training import checkpoints
 from mirada.training.checkpoints import Progress
 from mirada.training.optimizers import Optimizers, clip
-from mirada.training.settings import Budget, TrainConfig, learning_rate
+from mirada.training.settings import Budget, TrainConfig, learning_rate, warmed_up
 
 Model = TypeVar("Model", bound=nn.Module)
 Objective = Callable[[Model, Any], Loss]
 """From a model and a batch to the sum of its losses. One that carries a state from batch to batch has `carried`."""
-FORECAST_STEPS = 3
 CHECKPOINT_SECONDS = 60.0
+VALIDATIONS = 10
+"""In a budget, the first of which is skipped: a model that has just warmed up knows nothing."""
+VALIDATION_SHARE = 0.06
+"""The share of a budget in minutes that validations take at most."""
+EXAMPLES_SHARE = 0.1
+"""Dev examples in a validation, beside the training examples since the one before."""
+PROBE = 32
+"""Dev examples in the smallest validation, and in the one that tells what an example costs."""
 PATIENCE = 8
-LONGEST_WITHOUT_VALIDATION = 2000
+"""Validations without improvement, after which a run without a budget ends."""
+VALIDATE_EVERY = 100, 2000
+"""The fewest and the most steps between validations where there is no budget."""
 NON_FINITE_LIMIT = 25
 """Steps in a row with non-finite numbers, after which a run is given up."""
 
@@ -54,6 +62,10 @@ class Event:
 Listener = Callable[[Event], None]
 
 
+class StopRequested(Exception):
+    """Somebody wants the run to stop while it is validating."""
+
+
 class Training(Generic[Model]):
     """One run in a folder: `checkpoints/` and `best.safetensors`."""
 
@@ -62,7 +74,7 @@ class Training(Generic[Model]):
         model: Model,
         objective: Objective[Model],
         batches: Plan[Any],
-        validate: Callable[[Model], Validation],
+        validate: Callable[[Model, int], Validation],
         config: TrainConfig,
         folder: Path,
         device: torch.device,
@@ -76,42 +88,66 @@ class Training(Generic[Model]):
         self.average = [parameter.detach().clone() for parameter in self.parameters] if config.average else None
         self.progress = Progress(corpus=batches.fingerprint)
         self.budget = Budget.of(config)
+        self.timing = {"training": 0.0, "validation": 0.0, "checkpoints": 0.0}
         self._clock = started  # when this session's seconds began to count
         self._earlier = 0.0  # seconds of earlier sessions
         self._spent = 0.0  # of the budget, before the step that is being done
         self._saved_step = -1
         self._non_finite = 0
         self._planned: tuple[int, Sequence[Rows]] | None = None  # an epoch and its batches
+        self._stop = threading.Event()
 
     # ── the run ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     def run(self) -> Progress:
         """Train to the end of the budget, or until the score stops getting better; Interrupted when asked to stop."""
         self._restore()
-        if self.progress.step == 0:
-            self._forecast()
-        self.progress.seconds = self._seconds()
+        p = self.progress
+        p.seconds = self._seconds()
         self._spent = self.spent
-        with _stop_requests() as stop:
+        with _stop_requests(self._stop):
+            if p.validation_pending:  # a stop request had interrupted it
+                over = self._validate()
+                self._checkpoint(over or self._spent >= 1.0)
             last_save = time.monotonic()
             for batches in self._remaining():
-                self._step(batches)
-                p = self.progress
+                with self._timed("training"):
+                    self._step(batches)
                 before, self._spent = self._spent, self.spent
                 over = self._spent >= 1.0
                 if over or self._validation_due(before):
                     over = self._validate() or over
-                p.finished = over
                 waited = time.monotonic() - last_save
                 every = self.config.checkpoint_every
-                if over or stop.is_set() or (p.step % every == 0 if every else waited >= CHECKPOINT_SECONDS):
-                    self._save()
+                if over or self._stop.is_set() or (p.step % every == 0 if every else waited >= CHECKPOINT_SECONDS):
+                    self._checkpoint(over)
                     last_save = time.monotonic()
-                if over:
+                if p.finished:
                     break
-                if stop.is_set():
-                    raise Interrupted(f"stopped at step {p.step}, everything is saved")
-        return self.progress
+        return p
+
+    def _checkpoint(self, over: bool) -> None:
+        """Write a checkpoint that says whether the run is over; then stop if somebody asked for it."""
+        p = self.progress
+        p.finished = over and not p.validation_pending
+        p.limits = self._limits() if p.finished else None
+        with self._timed("checkpoints"):
+            self._save()
+        if self._stop.is_set() and not p.finished:
+            raise Interrupted(f"stopped at step {p.step}, everything is saved")
+
+    def _limits(self) -> list[float | None]:
+        """What a run is ended by: when all of it is as it was, a finished run has nothing more to do."""
+        c = self.config
+        return [c.steps, c.epochs, c.minutes, c.patience]
+
+    @contextmanager
+    def _timed(self, phase: str) -> Iterator[None]:
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self.timing[phase] += time.monotonic() - began
 
     @property
     def epochs(self) -> float:
@@ -157,6 +193,7 @@ class Training(Generic[Model]):
         self.model.train()
         total, count, tokens = 0.0, 0, 0
         for rows in chosen:
+            self.progress.examples += len(rows)
             batch = replace(self.batches.load(rows).to(self.device), epoch=self.epochs)
             loss = self.objective(self.model, batch)
             value = loss.total + loss.count * self._penalty()
@@ -184,6 +221,8 @@ class Training(Generic[Model]):
             self._survive(total, norm)
         self._clear_gradients()
         p.step += 1
+        if warmed_up(self.config, p.step - 1, self._spent) < 1.0:  # patience begins when this has ended
+            p.improved_step = p.step
         p.tokens += tokens
         p.seconds = self._seconds()
         self.listen(
@@ -231,60 +270,87 @@ class Training(Generic[Model]):
 
     # ── before, between and after ─────────────────────────────────────────────────────────────────────────────────
 
-    def _forecast(self) -> None:
-        """Time a few real steps, without changing anything, and say what lies ahead."""
-        plan = self._plan(0)
-        chosen = sorted(plan[: 8 * FORECAST_STEPS], key=lambda rows: -len(rows))[::8][:FORECAST_STEPS]
-        self._gradients(chosen[:1])  # the first pass pays for allocations
-        self._clear_gradients()
-        began, tokens = time.monotonic(), 0
-        for rows in chosen:
-            _, count, size = self._gradients([rows])
-            if math.isfinite(self._clip(count)):
-                self.optimizers.step(rate=0.0)  # costs what a step costs, and moves nothing
-            self._clear_gradients()
-            tokens += size
-        speed = tokens / (time.monotonic() - began)
-        self.optimizers.forget()
-        if hasattr(self.objective, "carried"):
-            self.objective.carried = {}
-        figures = {
-            "tokens_per_second": speed,
-            "epoch_seconds": self.batches.tokens / speed,
-            "steps_per_epoch": self._steps_in_epoch(0),
-            "memory": memory_used(),
-            "padding": self.batches.padding(0),
-            "parameters": sum(parameter.numel() for parameter in self.parameters),
-            "seconds": self._seconds(),
-        }
-        self.listen(Event("forecast", figures))
+    @property
+    def interval(self) -> int:
+        """Steps between validations where there is no budget: an epoch, but not too few or too many."""
+        fewest, most = VALIDATE_EVERY
+        return self.config.validate_every or max(fewest, min(most, self._steps_in_epoch(0)))
+
+    @property
+    def patience(self) -> int | None:
+        """Steps without improvement after which the run ends."""
+        return self.config.patience or (None if self.config.budgeted else PATIENCE * self.interval)
 
     def _validation_due(self, before: float) -> bool:
-        """At every tenth of the budget (`before` is what was spent before this step), or at the end of an epoch."""
-        p, every = self.progress, self.config.validate_every
-        if every:
-            return p.step % every == 0
-        if self.config.budgeted:
-            return int(10 * self._spent) > int(10 * before)
-        return p.position == 0 or p.step % LONGEST_WITHOUT_VALIDATION == 0
+        """After every tenth of the budget but the first (`before` is what was spent before this step), if validations
+        have not taken too much of the time already; without a budget after every `interval` steps."""
+        p = self.progress
+        if self.config.validate_every:
+            return p.step % self.config.validate_every == 0
+        if warmed_up(self.config, p.step, self._spent) < 1.0:
+            return False
+        if not self.config.budgeted:
+            return p.step % self.interval == 0
+        due = int(VALIDATIONS * self._spent) > max(1, int(VALIDATIONS * before))
+        return due and (
+            self.budget.seconds is None or p.validation_seconds <= VALIDATION_SHARE * self._spent * self.budget.seconds
+        )
 
     def _validate(self) -> bool:
-        """Score the averaged weights and keep them if they are the best so far; True when it is time to end."""
+        """Score the averaged weights and keep them if none were better; True when it is time to end.
+
+        A stop request meanwhile leaves the validation pending: it is the first thing that a resumed run does.
+        """
         p = self.progress
-        with self.averaged():
-            self.model.eval()
-            found = self.validate(self.model)
-            better = p.best_score is None or found.score > p.best_score
-            if better:
-                write_bytes(self.folder / "best.safetensors", save(weights_of(self.model)))
-                p.best_score, p.best_step, p.stale = found.score, p.step, 0
-            else:
-                p.stale += 1
-        figures = {"step": p.step, "score": found.value, "measure": found.measure, "best": better}
-        figures |= {"seconds": self._seconds(), **found.figures}
+        p.validation_pending = True
+        began = time.monotonic()
+        try:
+            with self._timed("validation"), self.averaged():
+                self.model.eval()
+                size = self._validation_size()
+                found = self.validate(self.model, size)
+                better = math.isfinite(found.score) and (p.best_score is None or found.score >= p.best_score)
+                if better:
+                    write_bytes(self.folder / "best.safetensors", save(weights_of(self.model)))
+        except StopRequested:
+            return False
+        improved = better and found.score != p.best_score
+        loss = found.figures.get("loss")
+        if loss is not None and math.isfinite(loss) and (p.best_loss is None or loss < p.best_loss):
+            p.best_loss, improved = loss, True
+        if better:
+            p.best_score, p.best_step = found.score, p.step
+        if improved:
+            p.improved_step = p.step
+        p.validation_pending, p.validation_size, p.examples = False, size, 0
+        p.validation_seconds += time.monotonic() - began
+        waited = p.step - p.improved_step
+        figures = {"step": p.step, "score": found.value, "measure": found.measure, "best": better, "size": size}
+        figures |= {"waited": waited, "patience": self.patience, "seconds": self._seconds(), **found.figures}
         self.listen(Event("validation", {**figures, "example": found.example}))
-        patience = self.config.patience or (None if self.config.budgeted else PATIENCE)
-        return patience is not None and p.stale >= patience
+        return self.patience is not None and waited >= self.patience
+
+    def _validation_size(self) -> int:
+        """How many dev examples to use: decided at the first validation, so that all scores can be compared.
+
+        By the training examples seen so far, which can be repeated to the bit; with a budget in minutes also by the
+        time that a small validation takes.
+        """
+        p, most = self.progress, self.config.validate_sentences
+        if p.validation_size:
+            return p.validation_size
+        size = min(most, max(PROBE, int(EXAMPLES_SHARE * p.examples)))
+        if self.budget.seconds is not None and size > PROBE:
+            began = time.monotonic()
+            self.validate(self.model, PROBE)
+            allowed = VALIDATION_SHARE * self.budget.seconds / VALIDATIONS
+            size = min(size, max(PROBE, int(PROBE * allowed / max(1e-9, time.monotonic() - began))))
+        return size
+
+    def check_stop(self) -> None:
+        """Raise StopRequested if somebody asked the run to stop: for long work inside a validation."""
+        if self._stop.is_set() and self.progress.validation_pending:
+            raise StopRequested
 
     @contextmanager
     def averaged(self) -> Iterator[None]:
@@ -346,8 +412,9 @@ class Training(Generic[Model]):
         self._earlier = progress.seconds
         self.progress, self._saved_step = progress, progress.step
         self._spent = self.spent
-        if self.config.budgeted and self._spent < 1.0:  # a budget that has been raised since goes on
-            progress.finished = False
+        if progress.finished and progress.limits != self._limits():  # a budget or patience that has changed since
+            used_up = self._spent >= 1.0 if self.config.budgeted else progress.limits is None
+            progress.finished, progress.improved_step = used_up, progress.step
         self._note(f"resumed at step {progress.step}")
 
     def _note(self, text: str) -> None:
@@ -359,11 +426,10 @@ def _below(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 @contextmanager
-def _stop_requests() -> Iterator[threading.Event]:
-    """An event that Ctrl-C and SIGTERM set; a second one ends the program at once, as usual."""
-    stop = threading.Event()
+def _stop_requests(stop: threading.Event) -> Iterator[None]:
+    """Ctrl-C and SIGTERM set the event; a second one ends the program at once, as usual."""
     if threading.current_thread() is not threading.main_thread():  # signals can only be caught there
-        yield stop
+        yield
         return
 
     def ask(number: int, frame: FrameType | None) -> None:
@@ -375,7 +441,7 @@ def _stop_requests() -> Iterator[threading.Event]:
     for name in before:
         signal.signal(name, ask)
     try:
-        yield stop
+        yield
     finally:
         for name, handler in before.items():
             signal.signal(name, handler)

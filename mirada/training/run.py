@@ -5,9 +5,9 @@ from __future__ import annotations
 import fcntl
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ from torch import nn
 from mirada import bundle as bundles
 from mirada import config as configuration
 from mirada import models, tasks
-from mirada.contracts import Validation
 from mirada.data.doctor import Notify
 from mirada.device import settle
 from mirada.errors import Interrupted, TrainingError, UsageError
@@ -25,10 +24,12 @@ from mirada.evaluation.score import Evaluation
 from mirada.files import write_text
 from mirada.model import load
 from mirada.tasks.task import Model, Prepared, Task
+from mirada.training import checkpoints
+from mirada.training.automatic import batch_size, choose, words_seen
 from mirada.training.finetune import Base
 from mirada.training.loop import Event, Listener, Training
 from mirada.training.report import Log, draw_curves, read_log
-from mirada.training.settings import BATCH_TOKENS, TrainConfig, suggest_batch, suggest_dropout
+from mirada.training.settings import FINAL_SHARE, Budget, TrainConfig
 
 
 def build(values: Mapping[str, Any]) -> tuple[Task, dict[str, Any]]:
@@ -45,6 +46,11 @@ def check_config(values: Mapping[str, Any]) -> configuration.Values:
     task, built = build(values)
     built = task.complete(built)
     task.check(built)
+    return plain(task, built)
+
+
+def plain(task: Task, built: Mapping[str, Any]) -> configuration.Values:
+    """Built sections as plain values."""
     return {"task": task.name, **{name: section.model_dump(mode="json") for name, section in built.items()}}
 
 
@@ -76,66 +82,146 @@ def _run(folder: Path, values: configuration.Values, listen: Listener, started: 
         log(event)
         listen(event)
 
-    notify = teller(listen)
+    notify, clock = teller(listen), Stopwatch()
     settings: TrainConfig = built["train"]
     device = settle(settings.device, settings.threads)
     base = _base(settings, folder, device)
-    data = task.prepare(built, folder / "run" / "data", notify, base.model.kit if base else None)
+    begun = checkpoints.exist(folder / "run" / "checkpoints")
+
+    def seconds_left() -> float | None:
+        budget = Budget.of(settings).seconds
+        return None if budget is None else max(1.0, budget - (time.monotonic() - started))
+
+    with clock("preparing"):
+        left = seconds_left()
+        if left is not None and "tokenizer" in built and base is None and not begun:
+            update = {"words_seen": words_seen(settings, left)}
+            built["tokenizer"] = built["tokenizer"].model_copy(update=update)
+        data = task.prepare(built, folder / "run" / "data", notify, base.model.kit if base else None)
     tell(Event("data", {**data.report(), "told": asdict(data.told())}))
-    batches = data.batches(settings.batch_tokens or BATCH_TOKENS, settings.seed)
-    if settings.batch_tokens is None:
-        batches = data.batches(suggest_batch(batches.tokens), settings.seed)
-    if built["model"].dropout is None:
-        built["model"] = built["model"].model_copy(update={"dropout": suggest_dropout(settings, batches.tokens)})
-        values = {**values, "model": built["model"].model_dump(mode="json")}
+    if not begun:
+        with clock("forecast"):
+            choice = choose(task, built, data, device, seconds_left)
+        built, settings = choice.sections, choice.sections["train"]
+        values = plain(task, built)
         write_text(folder / "config.yaml", configuration.dump(values))
+        for note in choice.notes:
+            tell(Event("note", {"text": note, "seconds": time.monotonic() - started}))
+        tell(Event("forecast", {**choice.forecast.as_dict(), "seconds": time.monotonic() - started}))
     torch.manual_seed(settings.seed)
     network = task.network(built["model"], data.kit).to(device)
     before = None
     if base:
         notify("scoring the base", 0, 0)
-        before = base.before(data.dev, task, data.kit)
+        before = base.before(data.dev, task, data.kit, _scorer(settings))
     for note in base.give(network, task, data.kit) if base else task.fit(network, data, built):
         tell(Event("note", {"text": note, "seconds": time.monotonic() - started}))
     model = task.model(folder, {}, values, network, data.kit, device)
-
-    def validate(network: nn.Module) -> Validation:
-        return model.validate(data.dev, settings.validate_sentences)
-
+    batches = data.batches(settings.batch_tokens or settings.max_batch_tokens, settings.seed)
+    if settings.batch_tokens is None:  # a run that was begun by an older version
+        batches = data.batches(batch_size(settings, batches.tokens), settings.seed)
     training = Training(
         network,
         task.objective(settings.label_smoothing),
         batches,
-        validate,
+        lambda network, size: model.validate(data.dev, size),
         settings,
         folder / "run",
         device,
         tell,
         started,
     )
-    stopped: Interrupted | None = None
+
+    def working(what: str) -> None:
+        def progress(done: int, total: int) -> None:
+            notify(what, done, total)
+            training.check_stop()
+
+        model.progress = progress
+
+    def publish(scores: Evaluation | None, change: dict[str, Any] | None) -> None:
+        """Write the bundle."""
+        card = _card(task, values, data, training, model, scores, device)
+        if base:
+            card["base"] = {"path": settings.base, **(change or {"before": before or {}})}
+        files = {**data.kit.files(), "dev.jsonl": data.dev_file().encode("utf-8")}
+        if (folder / "run" / "data" / "excluded.tsv").exists():
+            shutil.copyfile(folder / "run" / "data" / "excluded.tsv", folder / "excluded.tsv")
+        draw_curves(read_log(log.path), folder / "curves.png")
+        bundles.write(folder, network, values, card, files)
+
+    working("validating")
     try:
         training.run()
-    except Interrupted as interrupted:
-        stopped = interrupted
+    except Interrupted as stopped:
+        training.take_best()
+        publish(None, None)
+        raise Interrupted(f"{stopped}; go on with: mirada train --resume {folder}") from None
     training.take_best()
-    scores = change = None
-    if stopped is None:
-        scores = model.score(data.dev)
-        change = {"before": before, "after": base.after(model, scores)} if base and before else None
-        figures = {"scores": scores.as_dict(), "summary": scores.summary, "base": change}
-        tell(Event("end", {**figures, "seconds": time.monotonic() - started}))
-    card = _card(task, values, data, training, model, scores, device)
-    if base:
-        card["base"] = {"path": settings.base, **(change or {"before": before or {}})}
-    draw_curves(read_log(log.path), folder / "curves.png")
-    if (folder / "run" / "data" / "excluded.tsv").exists():
-        shutil.copyfile(folder / "run" / "data" / "excluded.tsv", folder / "excluded.tsv")
-    files = {**data.kit.files(), "dev.jsonl": data.dev_file().encode("utf-8")}
-    bundles.write(folder, network, values, card, files)
-    if stopped:
-        raise Interrupted(f"{stopped}; go on with: mirada train --resume {folder}")
+    with clock("writing"):
+        publish(None, None)  # so that there is a whole bundle, whatever happens while it is scored
+    working("scoring the dev set:")
+    score = _scorer(settings)
+    with clock("scoring"):
+        try:
+            scores = score(model, data.dev)
+            change = {"before": before, "after": base.after(model, scores, score)} if base and before else None
+        except KeyboardInterrupt:
+            raise Interrupted(
+                f"interrupted while scoring: the bundle {folder} is complete but for its final scores; "
+                f"to compute them: mirada train --resume {folder}"
+            ) from None
+    figures = {"scores": scores.as_dict(), "summary": scores.summary, "base": change}
+    tell(Event("end", {**figures, "seconds": time.monotonic() - started}))
+    with clock("writing"):
+        publish(scores, change)
+    for phase, seconds in {**training.timing, **clock.seconds}.items():
+        tell(Event("timing", {"phase": phase, "seconds": round(seconds, 2)}))
     return load(folder, device=settings.device, threads=settings.threads)
+
+
+class Stopwatch:
+    """Seconds by phase: where the time went."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def __call__(self, phase: str) -> Iterator[None]:
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self.seconds[phase] = self.seconds.get(phase, 0.0) + time.monotonic() - began
+
+
+Scorer = Callable[[Model, Any], Evaluation]
+"""Scores a model on a dev set, or on as much of it as the budget has time for."""
+
+PROBE = 16
+"""Examples that tell how long scoring takes."""
+
+
+def _scorer(settings: TrainConfig) -> Scorer:
+    """The final scores of a run: on all of the dev set, unless so many examples are asked for, or a budget in minutes
+    has no time for all."""
+
+    def score(model: Model, dev: Any) -> Evaluation:
+        if settings.final_sentences is not None:
+            return model.score(model.sample(dev, settings.final_sentences))
+        if settings.minutes is None or len(dev) <= PROBE:
+            return model.score(dev)
+        allowed, began = settings.minutes * 60 * FINAL_SHARE / 2, time.monotonic()
+        model.score(model.sample(dev, PROBE))
+        each = max(1e-6, time.monotonic() - began) / PROBE
+        chosen = model.sample(dev, max(PROBE, int(allowed / each)))
+        found = model.score(chosen)
+        if len(chosen) == len(dev):
+            return found
+        note = f"scored on {len(chosen):,} of {len(dev):,}, evenly sampled: the budget has no time for all"
+        return replace(found, notes=(*found.notes, note))
+
+    return score
 
 
 def _base(settings: TrainConfig, folder: Path, device: torch.device) -> Base | None:

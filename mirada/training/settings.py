@@ -10,8 +10,10 @@ from pydantic import Field, model_validator
 
 from mirada.config import Section
 
-BATCH_TOKENS = 4000
-"""In a batch, where nothing says otherwise and there is enough data."""
+FINAL_SHARE = 0.04
+"""The share of a budget in minutes that is kept for scoring the finished model and writing its bundle."""
+WARM_UP_SHARE = 0.1
+"""The share of a budget that the warm-up takes at most."""
 
 
 class TrainConfig(Section):
@@ -33,9 +35,13 @@ class TrainConfig(Section):
     """How the rate falls. `auto`: linear to zero at the end of the budget, 1/√step when there is no budget."""
     warmup: int = Field(100, ge=0)
     """Steps in which the rate rises (a tenth of the budget at most)."""
-    batch_tokens: int | None = Field(BATCH_TOKENS, ge=16)
-    """Tokens in a batch, both sides and padding counted. null, as when a base is taught to classify or tag: by the size
-    of the data, from 500 for a few texts to 4,000, so that an epoch has some 40 steps at least."""
+    preset: str | None = None
+    """Where the model's sizes come from. `auto`: tiny or small, whichever learns more in the given minutes."""
+    batch_tokens: int | None = Field(None, ge=16)
+    """Tokens in a batch, both sides and padding counted. Unless given: small for little data, so that an epoch has some
+    40 steps, and for a short budget, so that it has some 1,000."""
+    max_batch_tokens: int = Field(4000, ge=16)
+    """The most tokens in a batch whose size is not given."""
     accumulate: int = Field(1, ge=1)
     """Batches whose gradients are added up for one step."""
     label_smoothing: float = Field(0.1, ge=0, lt=1)
@@ -49,11 +55,17 @@ class TrainConfig(Section):
     epochs: int | None = Field(None, ge=1)
     steps: int | None = Field(None, ge=1)
     patience: int | None = Field(None, ge=1)
-    """Stop after so many validations without a better score (8 when there is no budget, else never)."""
+    """Stop after so many steps without a better dev score or dev loss, counted from the end of the warm-up. Unless
+    given: eight validations when there is no budget, else never."""
     validate_every: int | None = Field(None, ge=1)
-    """Steps between validations; unless given, a tenth of the budget, or an epoch (2,000 steps at most)."""
+    """Steps between validations. Unless given: a tenth of the budget, or an epoch (from 100 to 2,000 steps), and none
+    before the warm-up has ended."""
     validate_sentences: int = Field(400, ge=1)
-    """Dev examples that a validation looks at while training; the final scores use up to 2,000."""
+    """The most dev examples that a validation uses, evenly sampled; fewer where they would take over a tenth of the
+    time."""
+    final_sentences: int | None = Field(None, ge=1)
+    """Dev examples that the final scores are computed on. Unless given: all (up to 2,000 sentence pairs), but evenly
+    sampled where a budget in minutes has no time for all."""
     checkpoint_every: int | None = Field(None, ge=1)
     """Steps between checkpoints; unless given, about a minute."""
     seed: int = Field(1, ge=0)
@@ -85,33 +97,25 @@ class Budget:
 
     @classmethod
     def of(cls, config: TrainConfig) -> Budget:
-        return cls(config.steps, config.epochs, config.minutes * 60 if config.minutes else None)
+        """What training itself may spend: of a budget in minutes, a little is kept for scoring."""
+        seconds = config.minutes * 60 * (1 - FINAL_SHARE) if config.minutes else None
+        return cls(config.steps, config.epochs, seconds)
 
     def spent(self, steps: int, epochs: float, seconds: float) -> float:
         """How far a training is, from 0 to 1; always 0 when it has no budget."""
-        used = ((steps, self.steps), (epochs, self.epochs), (seconds, self.seconds))
-        return min(1.0, max(amount / limit if limit else 0.0 for amount, limit in used))
+        return min(1.0, max(self.shares(steps, epochs, seconds).values(), default=0.0))
+
+    def shares(self, steps: int, epochs: float, seconds: float) -> dict[str, float]:
+        """How much of each limit is used up."""
+        used = {"steps": (steps, self.steps), "epochs": (epochs, self.epochs), "minutes": (seconds, self.seconds)}
+        return {name: amount / limit for name, (amount, limit) in used.items() if limit}
 
 
-def suggest_batch(corpus_tokens: int) -> int:
-    """Tokens in a batch: small ones for small data, which would else be learned from in a handful of steps."""
-    return max(500, min(BATCH_TOKENS, corpus_tokens // 40))
-
-
-ASSUMED_SPEED = 4000
-"""Tokens a second on a small machine: enough to guess how many epochs a budget in minutes holds."""
-
-
-def suggest_dropout(config: TrainConfig, corpus_tokens: int) -> float:
-    """None while the data is new to the model, more the more often it is seen again."""
-    batch = config.batch_tokens or suggest_batch(corpus_tokens)
-    guesses = [
-        config.epochs,
-        config.steps and config.steps * batch * config.accumulate / corpus_tokens,
-        config.minutes and config.minutes * 60 * ASSUMED_SPEED / corpus_tokens,
-    ]
-    epochs = min((guess for guess in guesses if guess), default=float("inf"))
-    return 0.0 if epochs <= 4 else 0.1 if epochs <= 15 else 0.2
+def warmed_up(config: TrainConfig, step: int, spent: float) -> float:
+    """How far the warm-up is before a step (counted from 0), from 0 to 1: over `warmup` steps, or a tenth of the budget
+    if that is shorter."""
+    risen = min(1.0, step / config.warmup) if config.warmup else 1.0
+    return max(risen, min(1.0, spent / WARM_UP_SHARE)) if config.budgeted else risen
 
 
 def learning_rate(config: TrainConfig, step: int, spent: float) -> float:
@@ -121,9 +125,7 @@ def learning_rate(config: TrainConfig, step: int, spent: float) -> float:
     cosine        (1 + cos πs) / 2
     inverse_sqrt  √(warmup / step)         Vaswani et al. 2017, §5.3
     """
-    rise = min(1.0, (step + 1) / config.warmup) if config.warmup else 1.0
-    if config.budgeted:
-        rise = max(rise, min(1.0, 10 * spent))  # a short budget is not all warm-up
+    rise = warmed_up(config, step + 1, spent)
     schedule = config.schedule
     if schedule == "auto":
         schedule = "linear" if config.budgeted else "inverse_sqrt"

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
+import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +18,7 @@ from torch import nn
 from mirada.contracts import Batch, Loss, Validation
 from mirada.data.batching import Batches
 from mirada.data.corpus import write_corpus
-from mirada.errors import TrainingError
+from mirada.errors import Interrupted, TrainingError
 from mirada.training.checkpoints import Progress, load, save
 from mirada.training.loop import Event, Objective, Training
 from mirada.training.muon import orthogonal
@@ -60,6 +63,7 @@ def training(
     model: nn.Module | None = None,
     **config: object,
 ) -> tuple[Training[nn.Module], list[Event]]:
+    folder.mkdir(exist_ok=True)
     events: list[Event] = []
     left = list(scores or [])
     settings = {"optimizer": "sgd", "lr": 0.05, "momentum": 0.0, "clip": 0.0, "warmup": 0, **config}
@@ -67,7 +71,7 @@ def training(
         model or Mean(),
         objective,
         batches,
-        lambda model: Validation(left.pop(0) if left else 0.0),
+        lambda model, size: Validation(left.pop(0) if left else 0.0),
         TrainConfig(**settings),
         folder,
         torch.device("cpu"),
@@ -78,14 +82,13 @@ def training(
 
 
 def test_it_learns(batches: Batches, tmp_path: Path) -> None:
-    run, events = training(batches, tmp_path, epochs=5, average=0)
+    run, _ = training(batches, tmp_path, epochs=5, average=0)
     run.run()
     ids = batches.corpus.target.ids
     assert isinstance(run.model, Mean)
     assert run.model.guess.item() == pytest.approx(float(ids.mean()), abs=0.2)
     assert run.progress.epoch == 5
     assert run.progress.position == 0
-    assert events[0].kind == "forecast"
 
 
 def test_accumulated_batches_are_one_large_batch(batches: Batches, tmp_path: Path) -> None:
@@ -125,9 +128,137 @@ def test_losses_that_stay_non_finite_end_the_run(batches: Batches, tmp_path: Pat
 
 
 def test_it_stops_when_the_score_does_not_get_better(batches: Batches, tmp_path: Path) -> None:
-    run, _ = training(batches, tmp_path, scores=[1, 2, 3, 2, 3, 1, 9], patience=3, validate_every=5)
+    """Patience counts steps; of equal scores the later weights are kept, but that is no improvement."""
+    run, _ = training(batches, tmp_path, scores=[1, 2, 3, 2, 3, 1, 9], patience=15, validate_every=5)
     assert run.run().step == 30
-    assert (run.progress.best_score, run.progress.best_step) == (3, 15)
+    assert (run.progress.best_score, run.progress.best_step) == (3, 25)
+
+
+def test_a_falling_loss_is_an_improvement_too(batches: Batches, tmp_path: Path) -> None:
+    looks = iter([5.0, 4.0, 3.0, 2.0, 2.5, 2.5, 2.5])
+    run, _ = training(batches, tmp_path, patience=10, validate_every=5)
+    run.validate = lambda model, size: Validation(0.0, figures={"loss": next(looks)})
+    assert run.run().step == 30  # the loss was last better at step 20
+    assert run.progress.best_step == 30  # all scores are equal
+
+
+def test_patience_begins_after_the_warm_up(batches: Batches, tmp_path: Path) -> None:
+    run, events = training(batches, tmp_path, scores=[9, *[1] * 20], patience=10, validate_every=5, warmup=40)
+    assert run.run().step == 50
+    assert [event.figures["waited"] for event in events if event.kind == "validation"] == [0] * 8 + [5, 10]
+
+
+def test_nothing_is_validated_before_the_warm_up_has_ended(batches: Batches, tmp_path: Path) -> None:
+    run, events = training(batches, tmp_path / "none", scores=[*range(5)], warmup=250)
+    run.run()
+    looks = [event.figures["step"] for event in events if event.kind == "validation"]
+    assert looks[0] == 300  # every 100 steps: an epoch is shorter
+    assert run.progress.step == 700 + 800  # the best of five, and eight looks more
+    run, events = training(batches, tmp_path / "steps", steps=100, warmup=1000)
+    run.run()
+    assert [event.figures["step"] for event in events if event.kind == "validation"] == [*range(20, 101, 10)]
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_a_score_that_is_no_number_is_never_the_best(bad: float, batches: Batches, tmp_path: Path) -> None:
+    run, _ = training(batches, tmp_path, scores=[bad, 1.0, bad, 2.0], steps=20, validate_every=5)
+    run.run()
+    assert (run.progress.best_score, run.progress.best_step) == (2.0, 20)
+
+
+def test_the_averaged_weights_of_the_end_are_taken_when_no_score_is_a_number(batches: Batches, tmp_path: Path) -> None:
+    run, _ = training(batches, tmp_path, scores=[math.nan] * 4, steps=20, validate_every=5, average=0.5)
+    run.run()
+    assert run.average is not None
+    expected = run.average[0].item()
+    run.take_best()
+    assert isinstance(run.model, Mean)
+    assert run.model.guess.item() == expected
+    assert not (tmp_path / "best.safetensors").exists()
+
+
+def test_a_run_that_stopped_early_stays_finished_until_its_limits_change(batches: Batches, tmp_path: Path) -> None:
+    limits = {"steps": 1000, "patience": 10, "validate_every": 5}
+    first, _ = training(batches, tmp_path, scores=[3, *[1] * 9], **limits)
+    assert first.run().step == 15
+    again, events = training(batches, tmp_path, **limits)
+    assert again.run().step == 15
+    assert not [event for event in events if event.kind == "step"]
+    raised, _ = training(batches, tmp_path, **{**limits, "steps": 1010})
+    assert raised.run().step == 25
+
+
+def test_a_stop_request_during_a_validation_leaves_it_to_the_resumed_run(batches: Batches, tmp_path: Path) -> None:
+    def run_once(folder: Path, stop: bool) -> Training[nn.Module]:
+        run, _ = training(batches, folder, steps=30, validate_every=10, average=0.3)
+
+        def validate(model: nn.Module, size: int) -> Validation:
+            if stop and run.progress.step == 20:
+                os.kill(os.getpid(), signal.SIGINT)
+                run.check_stop()
+                pytest.fail("it was not stopped")
+            assert isinstance(model, Mean)
+            return Validation(model.guess.item())
+
+        run.validate = validate
+        return run
+
+    whole = run_once(tmp_path / "whole", stop=False)
+    whole.run()
+    with pytest.raises(Interrupted):
+        run_once(tmp_path / "stopped", stop=True).run()
+    resumed = run_once(tmp_path / "stopped", stop=False)
+    resumed.run()
+    seconds = {"seconds": 0.0, "validation_seconds": 0.0}
+    assert replace(resumed.progress, **seconds) == replace(whole.progress, **seconds)
+    names = ["best.safetensors", "checkpoints/step-00000030.safetensors"]
+    for name in names:
+        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "stopped" / name).read_bytes()
+
+
+def test_validations_have_a_bounded_share_of_the_examples_and_one_size(batches: Batches, tmp_path: Path) -> None:
+    run, events = training(batches, tmp_path, steps=100, validate_every=20, validate_sentences=1000)
+    sizes: list[int] = []
+
+    def validate(model: nn.Module, size: int) -> Validation:
+        sizes.append(size)
+        return Validation(0.0)
+
+    run.validate = validate
+    run.run()
+    seen = 20 * len(batches.corpus) // len(batches.epoch(0))
+    assert len(sizes) == 5
+    assert sizes[0] == pytest.approx(max(32, 0.1 * seen), rel=0.3)
+    assert len(set(sizes)) == 1
+    assert {event.figures["size"] for event in events if event.kind == "validation"} == set(sizes)
+
+
+def test_slow_validations_become_smaller_and_fewer(
+    batches: Batches, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a budget of ten minutes, in which each dev example takes a second, some six are spent on training."""
+    now = itertools.count()
+    clock = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0] + next(now) * 1e-6)
+    run, _ = training(batches, tmp_path, minutes=10, validate_sentences=1000, checkpoint_every=10_000)
+    sizes: list[int] = []
+
+    def validate(model: nn.Module, size: int) -> Validation:
+        sizes.append(size)
+        clock[0] += size
+        return Validation(0.0)
+
+    def slow(model: nn.Module, batch: Batch) -> Loss:
+        clock[0] += 1.0
+        return squared_error(model, batch)
+
+    run.validate, run.objective = validate, slow
+    run.run()
+    assert sizes[0] == 32  # what tells the cost
+    assert sizes[1:] == [32] * (len(sizes) - 1)
+    assert sum(sizes) <= 0.06 * 600 + 3 * 32
+    assert run.progress.step > 0.8 * 0.96 * 600
+    assert clock[0] <= 600 + 33
 
 
 def test_a_time_budget_ends_decayed(batches: Batches, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

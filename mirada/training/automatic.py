@@ -1,0 +1,157 @@
+"""Settings that are chosen when nobody sets them: by the data, the budget, and how fast this machine is.
+
+A budget in minutes is spent best by a model that gets through the data, in enough steps to learn from: a large one that
+sees a quarter of an epoch in 60 steps loses to one a fifth its size. Budgets in steps or epochs, and runs without one,
+are decided by the data alone, so that a run can be repeated to the bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from mirada import models
+from mirada.device import gigaflops
+from mirada.tasks.task import Prepared, Task
+from mirada.training.forecast import Forecast, forecast
+from mirada.training.settings import TrainConfig
+
+Sections = Mapping[str, Any]
+"""The built sections of a configuration by name."""
+
+LEAST_BATCH = 500
+"""Tokens in the smallest batch that is chosen."""
+STEPS_IN_EPOCH = 40
+"""What little data is cut into at least."""
+STEPS_IN_BUDGET = 1000
+"""What a short budget is cut into at least."""
+ENOUGH_TOKENS = 3_000_000
+"""Tokens that a small model has to see to be better than a tiny one that trains as long."""
+SHORT = 60.0
+"""Seconds of training that are too few to measure what suits them: the smallest preset does."""
+PARAMETERS = {"tiny": 1.3e6, "small": 6e6}
+"""About, with some thousands of subwords: enough to guess a speed before there is a model to measure."""
+TOKENS_IN_WORD = 1.4
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The sections with all settings in place, what lies ahead, and what a person should know of both."""
+
+    sections: dict[str, Any]
+    forecast: Forecast
+    notes: list[str]
+
+
+def choose(
+    task: Task, built: Sections, data: Prepared, device: torch.device, seconds: Callable[[], float | None]
+) -> Choice:
+    """Fill in the preset, the size of batches and the dropout where they are open.
+
+    `seconds` says how much time a budget in minutes leaves for training.
+    """
+    sections = dict(built)
+    train: TrainConfig = built["train"]
+    everything = data.batches(train.max_batch_tokens, train.seed).tokens
+    chosen: list[str] = []
+    if train.preset == "auto":
+        preset = _preset(task, sections, data, everything, device, seconds())
+        sections = _with_preset(task, sections, preset)
+        train = sections["train"]
+        chosen.append(f"preset {preset}")
+    batch = train.batch_tokens or batch_size(train, everything)
+    ahead = _forecast(task, sections, data, batch, device)
+    left = seconds()
+    if train.batch_tokens is None:
+        batch = batch_size(train, everything, None if left is None else left * ahead.tokens_per_second)
+        sections["train"] = train = train.model_copy(update={"batch_tokens": batch})
+        ahead = ahead.on(data.batches(batch, train.seed), train.accumulate)
+        chosen.append(f"batches of {batch:,} tokens")
+    ends = _ends(train, ahead, left)
+    epochs = min(ends.values(), default=float("inf")) / ahead.steps_per_epoch
+    if sections["model"].dropout is None:
+        sections["model"] = sections["model"].model_copy(update={"dropout": dropout(epochs)})
+        chosen.append(f"dropout {dropout(epochs):g}")
+    return Choice(sections, ahead, _notes(chosen, ends, epochs, left))
+
+
+def _notes(chosen: list[str], ends: Mapping[str, float], epochs: float, left: float | None) -> list[str]:
+    """What was chosen and why; and which of several limits ends the training."""
+    notes = []
+    if chosen and left is not None:
+        steps = min(ends.values())
+        allows = f"{steps:,.0f} steps, {epochs:.1f} epochs"
+        notes.append(f"chosen for this budget: {', '.join(chosen)}; it allows about {allows}")
+    elif chosen:
+        notes.append(f"chosen for this data: {', '.join(chosen)}")
+    if len(ends) > 1:
+        first = min(ends, key=ends.__getitem__)
+        notes.append(f"of {' and '.join(ends)}, {first} will end the training, after about {epochs:.1f} epochs")
+    return notes
+
+
+def _preset(
+    task: Task, sections: Sections, data: Prepared, tokens: int, device: torch.device, left: float | None
+) -> str:
+    """The largest preset that gets through enough tokens in the seconds that are left."""
+    smallest, *larger = task.presets
+    if left is None:
+        return task.presets[-1]
+    for preset in reversed(larger) if left > SHORT else ():
+        tried = _with_preset(task, sections, preset)
+        batch = min(2000, tried["train"].batch_tokens or batch_size(tried["train"], tokens))
+        if left * _forecast(task, tried, data, batch, device, steps=1).tokens_per_second >= ENOUGH_TOKENS:
+            return preset
+    return smallest
+
+
+def _with_preset(task: Task, sections: Sections, preset: str) -> dict[str, Any]:
+    sizes = models.find_preset(sections["model"].name, task.name, preset)["model"]
+    model = sections["model"].model_copy(update=sizes)
+    return {**sections, "model": model, "train": sections["train"].model_copy(update={"preset": preset})}
+
+
+def _forecast(
+    task: Task, sections: Sections, data: Prepared, batch: int, device: torch.device, steps: int = 3
+) -> Forecast:
+    train: TrainConfig = sections["train"]
+    network = task.network(sections["model"], data.kit).to(device)
+    return forecast(
+        network, task.objective(train.label_smoothing), data.batches(batch, train.seed), train, device, steps
+    )
+
+
+def _ends(config: TrainConfig, ahead: Forecast, left: float | None) -> dict[str, float]:
+    """The step at which each limit of the budget ends the training."""
+    limits = {
+        "--steps": config.steps,
+        "--epochs": config.epochs and config.epochs * ahead.steps_per_epoch,
+        "--minutes": left and left / ahead.step_seconds,
+    }
+    return {name: steps for name, steps in limits.items() if steps is not None}
+
+
+def batch_size(config: TrainConfig, corpus_tokens: int, affordable: float | None = None) -> int:
+    """Tokens in a batch; `affordable` is how many a budget in minutes lets the model see, if there is one."""
+    wanted = corpus_tokens // STEPS_IN_EPOCH
+    if affordable is not None:
+        wanted = min(wanted, int(affordable / STEPS_IN_BUDGET))
+    return min(config.max_batch_tokens, max(LEAST_BATCH, wanted))
+
+
+def dropout(epochs: float) -> float:
+    """None while the data is new to the model, more the more often it is seen again."""
+    return 0.0 if epochs <= 4 else 0.1 if epochs <= 15 else 0.2
+
+
+def words_seen(config: TrainConfig, seconds: float) -> int | None:
+    """Running words that a model sees in so many seconds, guessed from the speed of matrix products and the preset."""
+    preset = "tiny" if config.preset == "auto" else config.preset
+    if preset not in PARAMETERS:
+        return None
+    # Each token passes one half of the model, encoder or decoder; forward and backward take 6 operations a weight.
+    tokens_per_second = 0.6 * gigaflops() * 1e9 / (3 * PARAMETERS[preset])
+    return max(1, int(tokens_per_second * seconds / TOKENS_IN_WORD))
