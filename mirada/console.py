@@ -117,7 +117,7 @@ class Console:
         left = ""
         done = f["spent"] - self._began[1]
         if done > 0:
-            remaining = (f["seconds"] - self._began[0]) / done * (1 - f["spent"])
+            remaining = (f["seconds"] - self._began[0]) / done * (1 - f["spent"]) + f["afterwards"]
             left = f"{f['spent']:4.0%}, {duration(remaining)} left | "
         self.passing(f"{left}step {f['step']:,} epoch {f['epoch']:.2f} | loss {loss:.3f} | {speed:,.0f} tokens/s")
 
@@ -132,8 +132,11 @@ class Console:
             source, output, reference = f["example"]
             self.line(f"    {source}\n    → {output}\n    = {reference}")
 
+    def _resumed(self, f: dict[str, Any]) -> None:
+        self.line(f"resumed at step {f['step']:,}, after {duration(f['seconds'])}")
+
     def _timing(self, f: dict[str, Any]) -> None:
-        pass  # in the log
+        """Where the time went is in the log."""
 
     def _note(self, f: dict[str, Any]) -> None:
         self.line(f["text"])
@@ -146,6 +149,6 @@ class Console:
             before, after = f["base"]["before"], f["base"]["after"]
             name = next(iter(after["new"]))
             self.line(f"{name:<15} before   now")
-            for part, title in (("new", "this dev part"), ("old", "the base's own")):
+            for part, title in (("new", "this dev set"), ("old", "the base's own")):
                 if part in before:
                     self.line(f"{title:<15}{before[part][name]:>7.1f}{after[part][name]:>6.1f}")

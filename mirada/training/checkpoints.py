@@ -40,6 +40,7 @@ class Progress:
     improved_step: int = 0  # the last one at which score or loss were better than before
     examples: int = 0  # training examples since the last validation
     validation_size: int = 0  # dev examples in every validation; 0 before the first
+    validations: int = 0
     validation_seconds: float = 0.0
     validation_pending: bool = False  # one was due, and interrupted
     skipped: int = 0  # steps left out because of non-finite numbers

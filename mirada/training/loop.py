@@ -29,7 +29,7 @@ from mirada.files import write_bytes
 from mirada.training import checkpoints
 from mirada.training.checkpoints import Progress
 from mirada.training.optimizers import Optimizers, clip
-from mirada.training.settings import Budget, TrainConfig, learning_rate, warmed_up
+from mirada.training.settings import FINAL_SHARE, Budget, TrainConfig, learning_rate, warmed_up
 
 Model = TypeVar("Model", bound=nn.Module)
 Objective = Callable[[Model, Any], Loss]
@@ -53,7 +53,8 @@ NON_FINITE_LIMIT = 25
 
 @dataclass(frozen=True)
 class Event:
-    """Something a person or a log may want to know: `kind` is forecast, step, validation, note or end."""
+    """Something a person or a log may want to know: `kind` is preparing, data, forecast, resumed, step,
+    validation, note, end or timing."""
 
     kind: str
     figures: dict[str, Any]
@@ -237,9 +238,15 @@ class Training(Generic[Model]):
                     "tokens": tokens,
                     "seconds": p.seconds,
                     "spent": self.spent,
+                    "afterwards": self._afterwards(),
                 },
             )
         )
+
+    def _afterwards(self) -> float:
+        """Seconds that scoring and writing will take when the training has ended, as far as one can tell."""
+        minutes, p = self.config.minutes, self.progress
+        return minutes * 60 * FINAL_SHARE if minutes else p.validation_seconds / max(1, p.validations)
 
     def _clip(self, count: int) -> float:
         """Turn the gradients of a sum into those of a mean, and clip them; their norm before that."""
@@ -324,6 +331,7 @@ class Training(Generic[Model]):
             p.improved_step = p.step
         p.validation_pending, p.validation_size, p.examples = False, size, 0
         p.validation_seconds += time.monotonic() - began
+        p.validations += 1
         waited = p.step - p.improved_step
         figures = {"step": p.step, "score": found.value, "measure": found.measure, "best": better, "size": size}
         figures |= {"waited": waited, "patience": self.patience, "seconds": self._seconds(), **found.figures}
@@ -415,7 +423,7 @@ class Training(Generic[Model]):
         if progress.finished and progress.limits != self._limits():  # a budget or patience that has changed since
             used_up = self._spent >= 1.0 if self.config.budgeted else progress.limits is None
             progress.finished, progress.improved_step = used_up, progress.step
-        self._note(f"resumed at step {progress.step}")
+        self.listen(Event("resumed", {"step": progress.step, "seconds": progress.seconds}))
 
     def _note(self, text: str) -> None:
         self.listen(Event("note", {"text": text, "seconds": self._seconds()}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -40,41 +41,102 @@ class Log:
 
 
 def read_log(path: Path) -> list[dict[str, Any]]:
-    """The events of a log; a last line that a kill cut short is passed over."""
+    """The events of a log; what is not one, such as a last line that a kill cut short, is passed over."""
     events = []
-    for line in path.read_text(encoding="utf-8").split("\n"):
+    for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
         try:
-            events.append(json.loads(line))
-        except ValueError:
+            event = json.loads(line)
+        except (ValueError, RecursionError):
             continue
+        if isinstance(event, dict) and isinstance(event.get("kind"), str):
+            events.append(event)
     return events
 
 
 def draw_curves(events: Sequence[dict[str, Any]], path: Path) -> None:
-    """Loss and rate by step, and the dev scores, as a PNG."""
+    """Loss and learning rate, and the dev scores, by step and by time, as a PNG."""
     from matplotlib.figure import Figure
 
-    steps = [event for event in events if event["kind"] == "step"]
-    validations = [event for event in events if event["kind"] == "validation"]
-    figure = Figure(figsize=(9, 3.2), layout="constrained")
-    loss, score = figure.subplots(1, 2)
-    loss.plot([e["step"] for e in steps], [e["loss"] for e in steps], color="tab:blue", lw=1, label="training loss")
-    if validations and "loss" in validations[0]:
-        x = [e["step"] for e in validations]
-        loss.plot(x, [e["loss"] for e in validations], "o-", color="tab:orange", ms=3, label="dev loss")
-    loss.set(xlabel="step", ylabel="loss a token", title="Loss")
-    loss.legend(loc="upper right", frameon=False)
-    rate = loss.twinx()
-    rate.plot([e["step"] for e in steps], [e["rate"] for e in steps], color="0.8", lw=1)
-    rate.set(ylabel="learning rate (grey)")
-    rate.ticklabel_format(axis="y", style="sci", scilimits=(-3, -3))
-    score.plot([e["step"] for e in validations], [e["score"] for e in validations], "o-", color="tab:green", ms=3)
-    best = [e for e in validations if e["best"]]
-    if best:
-        score.annotate(f"{best[-1]['score']:.4g}", (best[-1]["step"], best[-1]["score"]), ha="right", va="bottom")
-    measure = validations[-1]["measure"] if validations else "score"
-    score.set(xlabel="step", ylabel=measure, title="Score on the dev part")
-    for axes in (loss, score):
+    steps = _with_numbers(events, "step", "step", "seconds", "loss", "rate")
+    validations = _with_numbers(events, "validation", "step", "seconds", "score")
+    figure = Figure(figsize=(11, 4.2), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    _draw_loss(left, steps, validations)
+    _draw_scores(right, validations, [event for event in events if event["kind"] == "end"])
+    for axes in (left, right):
+        axes.set_xlabel("step")
         axes.spines[["top", "right"]].set_visible(False)
-    rate.spines[["top"]].set_visible(False)
+        for event in _with_numbers(events, "resumed", "step"):
+            axes.axvline(event["step"], color="0.6", lw=0.8, ls=":")
+            axes.annotate("resumed", (event["step"], 1), xycoords=("data", "axes fraction"), fontsize=7, color="0.4")
+        _add_time(axes, steps)
     figure.savefig(path, dpi=110)
+
+
+def _with_numbers(events: Sequence[dict[str, Any]], kind: str, *names: str) -> list[dict[str, Any]]:
+    """The events of a kind whose figures of these names are finite numbers: a log may have been damaged."""
+    return [
+        event
+        for event in events
+        if event["kind"] == kind
+        and all(isinstance(event.get(name), (int, float)) and math.isfinite(event[name]) for name in names)
+    ]
+
+
+def _draw_loss(axes: Any, steps: Sequence[dict[str, Any]], validations: Sequence[dict[str, Any]]) -> None:
+    x, losses = [event["step"] for event in steps], [event["loss"] for event in steps]
+    axes.plot(x, losses, color="tab:blue", lw=0.6, alpha=0.3)
+    axes.plot(x, _smoothed(losses), color="tab:blue", lw=1.5, label="training (smoothed)")
+    measured = _with_numbers(validations, "validation", "loss")
+    if measured:
+        axes.plot(*_points(measured, "loss"), "o-", color="tab:orange", ms=3, lw=1, label="dev")
+    axes.set(ylabel="loss a token", title="Loss")
+    rate = axes.twinx()
+    rate.plot(*_points(steps, "rate"), color="0.75", lw=1)
+    rate.set_ylabel("learning rate (grey)", color="0.5")
+    rate.yaxis.set_major_formatter("{x:g}")
+    rate.spines[["top"]].set_visible(False)
+    axes.legend(loc="upper right", frameon=False)
+
+
+def _draw_scores(axes: Any, validations: Sequence[dict[str, Any]], ends: Sequence[dict[str, Any]]) -> None:
+    measure = validations[-1].get("measure", "score") if validations else "score"
+    axes.plot(*_points(validations, "score"), "o-", color="tab:green", ms=3, lw=1)
+    title = f"{measure} on a sample of the dev set while training"
+    best = [event for event in validations if event.get("best")]
+    if best:
+        x, y = best[-1]["step"], best[-1]["score"]
+        axes.plot([x], [y], "o", ms=9, mfc="none", mec="tab:green")
+        title += f"\nbest at step {x:,} (circled): {y:.4g}; the bundle has these weights"
+    if ends and isinstance(ends[-1].get("summary"), str):
+        title += f"\nfinal: {ends[-1]['summary']}"
+    axes.set_ylabel(str(measure))
+    axes.set_title(title, fontsize=9)
+
+
+def _points(events: Sequence[dict[str, Any]], name: str) -> tuple[list[float], list[float]]:
+    return [event["step"] for event in events], [event[name] for event in events]
+
+
+def _smoothed(values: Sequence[float]) -> list[float]:
+    """A running mean whose window grows to a twentieth of the values."""
+    smoothed: list[float] = []
+    for number, value in enumerate(values, 1):
+        window = max(1.0, min(number, len(values) / 20))
+        smoothed.append(value if not smoothed else smoothed[-1] + (value - smoothed[-1]) / window)
+    return smoothed
+
+
+def _add_time(axes: Any, steps: Sequence[dict[str, Any]]) -> None:
+    """The minutes that the steps took, at the top."""
+    import numpy as np
+
+    x = np.maximum.accumulate([0.0, *(event["step"] for event in steps)])
+    minutes = np.maximum.accumulate([0.0, *(event["seconds"] / 60 for event in steps)])
+    if minutes[-1] <= 0:
+        return
+    top = axes.secondary_xaxis(
+        "top", functions=(lambda s: np.interp(s, x, minutes), lambda m: np.interp(m, minutes, x))
+    )
+    top.set_xlabel("minutes", fontsize=8)
+    top.tick_params(labelsize=7)

@@ -113,6 +113,8 @@ def _resumed(folder: Path, files: Path, dev: Path, models: list[str], **options:
     def note(event: Event) -> None:
         if event.kind == "note":
             notes.append(event.figures["text"])
+        elif event.kind == "resumed":
+            notes.append(f"resumed at step {event.figures['step']}")
 
     out = folder / "report"
     common: dict[str, Any] = {"dev": dev, "models": models, **options}

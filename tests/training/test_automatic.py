@@ -1,0 +1,101 @@
+"""What is chosen when nobody says: batches, dropout, preset, vocabulary, by data, budget and speed."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+import mirada
+from mirada import bundle as bundles
+from mirada.data.tokenizer import TokenizerConfig
+from mirada.training import automatic
+from mirada.training.automatic import batch_size, dropout, words_seen
+from mirada.training.loop import Event
+from mirada.training.settings import TrainConfig
+from tests import toy
+
+
+@pytest.mark.parametrize(
+    ("tokens", "affordable", "expected"),
+    [
+        (7_000, None, 500),  # 300 short pairs: an epoch has 14 steps, not 2
+        (60_000, None, 1500),
+        (10_000_000, None, 4000),
+        (10_000_000, 900_000, 900),  # a short budget has 1,000 steps
+        (10_000_000, 100_000, 500),
+        (60_000, 50_000_000, 1500),
+    ],
+)
+def test_batches_are_small_for_little_data_and_for_a_short_budget(
+    tokens: int, affordable: float | None, expected: int
+) -> None:
+    assert batch_size(TrainConfig(), tokens, affordable) == expected
+
+
+def test_batches_are_never_larger_than_the_task_has_them() -> None:
+    assert batch_size(TrainConfig(max_batch_tokens=20_000), 10**9) == 20_000
+    assert batch_size(TrainConfig(max_batch_tokens=64), 10**9) == 64
+
+
+def test_dropout_grows_with_the_epochs_ahead() -> None:
+    assert [dropout(epochs) for epochs in (0.3, 4, 5, 15, 16, math.inf)] == [0, 0, 0.1, 0.1, 0.2, 0.2]
+
+
+def test_a_short_budget_gets_a_smaller_vocabulary() -> None:
+    config = TokenizerConfig()
+    assert config.most(2_500_000) == 7900
+    assert config.model_copy(update={"words_seen": 160_000}).most(2_500_000) == 2000
+    assert config.model_copy(update={"words_seen": 10**9}).most(2_500_000) == 7900
+    assert config.model_copy(update={"words_seen": 10, "vocabulary": 5000}).most(2_500_000) == 5000
+
+
+def test_a_larger_preset_sees_fewer_words() -> None:
+    tiny, small = (words_seen(TrainConfig(preset=name, minutes=1), 60) for name in ("auto", "small"))
+    assert tiny is not None
+    assert small is not None
+    assert tiny > small > 0
+    assert words_seen(TrainConfig(preset="big", minutes=1), 60) is None
+
+
+def train(pairs: Path, out: Path, enough: int, monkeypatch: pytest.MonkeyPatch, **options: object) -> list[Event]:
+    """A training of a few steps under a budget in minutes, and what it told."""
+    events: list[Event] = []
+    monkeypatch.setattr(automatic, "ENOUGH_TOKENS", enough)
+    mirada.train(pairs, out=out, minutes=1.2, steps=2, threads=1, listen=events.append, **options)  # type: ignore[arg-type]
+    return events
+
+
+@pytest.mark.parametrize(("enough", "width"), [(10**12, 128), (1, 256)])
+def test_the_preset_is_the_largest_that_gets_through_enough(
+    enough: int, width: int, toy_tsv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = train(toy_tsv, tmp_path / "bundle", enough, monkeypatch)
+    config = bundles.read(tmp_path / "bundle").config
+    assert config["model"]["width"] == width
+    assert config["train"]["preset"] == ("tiny" if width == 128 else "small")
+    assert config["train"]["batch_tokens"] >= 500
+    said = [event.figures["text"] for event in events if event.kind == "note"]
+    assert any(f"preset {config['train']['preset']}" in text and "epochs" in text for text in said)
+    assert any("--steps will end the training" in text for text in said)
+
+
+def test_what_the_user_sets_stays(toy_tsv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = {"model": {"width": 64, "dropout": 0.3}, "train": {"batch_tokens": 777}, "tokenizer": {"vocabulary": 333}}
+    train(toy_tsv, tmp_path / "bundle", 10**12, monkeypatch, settings=settings)
+    config = bundles.read(tmp_path / "bundle").config
+    assert (config["model"]["width"], config["model"]["dropout"], config["train"]["batch_tokens"]) == (64, 0.3, 777)
+    assert config["model"]["encoder_layers"] == 4  # the rest is the small preset's
+    assert config["tokenizer"]["vocabulary"] == 333
+
+
+def test_steps_and_epochs_are_planned_by_the_data_alone(tmp_path: Path) -> None:
+    """So that the same command gives the same weights on a busy machine."""
+    pairs = toy.write(tmp_path / "pairs.tsv", toy.pairs(300))
+    for name in ("one", "two"):
+        mirada.train(pairs, out=tmp_path / name, epochs=1, preset="tiny", threads=1)
+    first, second = (bundles.read(tmp_path / name) for name in ("one", "two"))
+    assert first.config["train"]["batch_tokens"] == 500
+    assert first.card["training"]["steps"] >= 10
+    assert first.card["files"]["model.safetensors"] == second.card["files"]["model.safetensors"]
