@@ -153,7 +153,8 @@ def bleu_tokenizer(language: str | None, references: Sequence[Sequence[str]]) ->
     if code:
         return "13a"
     text = "".join(given[0] for given in references[:1000])
-    if 2 * len(_UNSPACED.findall(text)) < len(_LETTER.findall(text)) or not text.strip():
+    unspaced = len(_UNSPACED.findall(text))
+    if unspaced == 0 or 2 * unspaced < len(_LETTER.findall(text)):
         return "13a"
     return "char" if _KANA.search(text) or not re.search(f"[{_HAN}]", text) else "zh"
 

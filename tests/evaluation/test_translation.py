@@ -16,7 +16,7 @@ from sacrebleu.metrics.ter import TER
 from mirada.data import verbatim
 from mirada.errors import UsageError
 from mirada.evaluation.score import Score
-from mirada.evaluation.translation import Damage, LengthRow, TranslationScores, bleu, evaluate
+from mirada.evaluation.translation import Damage, LengthRow, TranslationScores, bleu, bleu_tokenizer, evaluate
 
 SOURCES = [
     "The cat is sitting on the mat.",
@@ -328,3 +328,36 @@ def test_mistakes_are_named(
 def test_sacrebleu_is_imported_only_when_used() -> None:
     check = "import sys, mirada.evaluation.translation; sys.exit('sacrebleu' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("language", "reference", "expected"),
+    [
+        ("zh", "他和两个人一起工作。", "zh"),
+        ("zh-TW", "他和兩個人一起工作。", "zh"),
+        ("ja", "彼は二人と働いています。", "char"),
+        ("th", "เขาทำงานกับทั้งสองคน", "char"),
+        ("km", "គាត់ធ្វើការ", "char"),
+        ("en", "He works with both.", "13a"),
+        ("en", "他和两个人一起工作。", "13a"),  # who says it is English gets what English gets
+        (None, "他和两个人一起工作。", "zh"),
+        (None, "彼は二人と働いています。", "char"),
+        (None, "ເຂົາເຮັດວຽກ", "char"),
+        (None, "Он работает с обоими.", "13a"),
+        (None, "그는 두 사람과 일한다.", "13a"),  # Korean has spaces
+        (None, "12 %", "13a"),
+    ],
+)
+def test_bleu_has_the_tokenizer_of_the_target_language(language: str | None, reference: str, expected: str) -> None:
+    assert bleu_tokenizer(language, [[reference]] * 3) == expected
+
+
+def test_bleu_of_chinese_counts_characters_and_says_so() -> None:
+    references = [["那个猫看见那个狗。"], ["那个书有那个船。"]]
+    nearly = ["那个猫看见那个狼。", "那个书有那个船。"]
+    assert bleu(nearly, references) == 0.0  # two "words"
+    assert bleu(["那个猫看见那个狼。", "那个书有那个狗。"], references) == 0.0
+    assert bleu(["那个猫看见那个狼。", "那个书有那个狗。"], references, "zh") > 50
+    scores = evaluate(["a", "b"], nearly, references, "zh")
+    assert "tok:zh" in scores.scores[0].signature
+    assert scores.by_length[0].bleu == pytest.approx(scores.score("BLEU"))

@@ -82,7 +82,11 @@ def test_the_preset_is_the_largest_that_gets_through_enough(
 
 
 def test_what_the_user_sets_stays(toy_tsv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = {"model": {"width": 64, "dropout": 0.3}, "train": {"batch_tokens": 777}, "tokenizer": {"vocabulary": 333}}
+    settings = {
+        "model": {"width": 64, "dropout": 0.3},
+        "train": {"batch_tokens": 777},
+        "tokenizer": {"vocabulary": 333},
+    }
     train(toy_tsv, tmp_path / "bundle", 10**12, monkeypatch, settings=settings)
     config = bundles.read(tmp_path / "bundle").config
     assert (config["model"]["width"], config["model"]["dropout"], config["train"]["batch_tokens"]) == (64, 0.3, 777)
