@@ -103,8 +103,8 @@ def compare(
     return comparison
 
 
-SCORED: Values = {"train": {"final_sentences": 2000}}
-"""All models are scored on the same examples, however long that takes."""
+SCORED = 2000
+"""Dev examples that all models are scored on, the same ones for each, however long that takes."""
 
 # ── before anything is trained ────────────────────────────────────────────────────────────────────────────────────────
 
@@ -127,7 +127,8 @@ def _plan(
         sizes = architectures.find_preset(chosen["name"], subject.task, preset)
         own = {section: part for section, part in sizes.items() if section in ("model", "train")}
         about = {"task": subject.task, "model": {**fitting[name], **chosen}}
-        values = check_config(configuration.merge(task.defaults, own, SCORED, common, about, given))
+        fixed = {"train": {"preset": preset, "final_sentences": SCORED}}
+        values = check_config(configuration.merge(task.defaults, own, fixed, common, about, given))
         for other in plan:
             if plan[other]["model"] == values["model"]:
                 what = "is named twice" if other == name else f"is the same model as {other}"

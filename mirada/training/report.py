@@ -135,6 +135,9 @@ def _add_time(axes: Any, steps: Sequence[dict[str, Any]]) -> None:
     minutes = np.maximum.accumulate([0.0, *(event["seconds"] / 60 for event in steps)])
     if minutes[-1] <= 0:
         return
+    # Beyond what was measured, at the mean pace: an axis needs a mapping that never stands still.
+    far = 1e3
+    x, minutes = (np.concatenate([[-far * v[-1]], v, [far * v[-1]]]) for v in (x, minutes))
     top = axes.secondary_xaxis(
         "top", functions=(lambda s: np.interp(s, x, minutes), lambda m: np.interp(m, minutes, x))
     )

@@ -15,7 +15,7 @@ from mirada import config as configuration
 from mirada.bundle import read_card
 from mirada.compare import report, subjects
 from mirada.compare.classification import length_scores
-from mirada.compare.lineup import _plan
+from mirada.compare.lineup import SCORED, _plan
 from mirada.compare.reading import reading_path
 from mirada.compare.results import Comparison
 from tests.compare.conftest import BAD, GOOD, HOSTILE, Resumed, digests
@@ -98,7 +98,9 @@ def test_a_preset_has_no_say_in_the_data(monkeypatch: pytest.MonkeyPatch, tmp_pa
     alone = _plan(subjects.find("classification"), ["bag"], "tiny", {}, given)["bag"]["data"]["max_tokens"]
     assert plan["bag"]["data"]["max_tokens"] < alone  # a bag takes any length, but all see the same of a text
     # What a comparison trains is what `train` would.
-    assert plan["lstm"] == api._effective("classification", "lstm", "tiny", None, None, {}, given)
+    trained = api._effective("classification", "lstm", "tiny", None, None, {}, given)
+    trained["train"]["final_sentences"] = SCORED
+    assert plan["lstm"] == trained
 
 
 def test_every_length_is_in_one_class() -> None:
