@@ -179,6 +179,7 @@ class Bag(Reader):
                 f"model.hidden={self.config.hidden}: a hidden layer mixes the n-grams, so none has a share of its own "
                 "in the scores: train with model.hidden=0 to see them"
             )
+        ids = ids.to(self.table.device)
         _, found, values = self.features(Reading(ids[None], torch.tensor([len(ids)], device=ids.device)))
         added = self.columns.weight.detach()[found] * values[:, None]  # [N, O]
         return [(self.words(key), share) for key, share in zip(self.table[found].tolist(), added, strict=True)]

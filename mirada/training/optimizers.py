@@ -10,8 +10,14 @@ from torch import Tensor, nn
 from torch.optim import SGD, Adam, AdamW, Optimizer
 
 from mirada.blocks import Positions
+from mirada.errors import TrainingError
 from mirada.training.muon import Muon
 from mirada.training.settings import TrainConfig
+
+
+ADAM = {"step", "exp_avg", "exp_avg_sq"}
+MEMORY: dict[type[Optimizer], set[str]] = {Muon: {"momentum"}, AdamW: ADAM, Adam: ADAM, SGD: {"momentum_buffer"}}
+"""What each optimiser remembers of a parameter."""
 
 
 class Optimizers:
@@ -42,13 +48,36 @@ class Optimizers:
         }
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
-        by_name = {name: parameter for parameter, name in self.names.items()}
-        owners = {id(p): part for part in self.parts for group in part.param_groups for p in group["params"]}
+        """Take back what `state` gave; PyTorch puts each tensor where it keeps it (fused step counts on the device)."""
+        memories: dict[str, dict[str, Tensor]] = {}
         for path, value in state.items():
             key, _, name = path.partition(".")
-            parameter = by_name[name]
-            # A step count stays on the CPU, as PyTorch has it; everything else lives beside its parameter.
-            owners[id(parameter)].state[parameter][key] = value if key == "step" else value.to(parameter.device)
+            memories.setdefault(name, {})[key] = value
+        owned = [[p for group in part.param_groups for p in group["params"]] for part in self.parts]
+        self._check(memories, owned)
+        for part, parameters in zip(self.parts, owned, strict=True):
+            numbered = {n: memories[self.names[p]] for n, p in enumerate(parameters) if self.names[p] in memories}
+            part.load_state_dict({**part.state_dict(), "state": numbered})
+
+    def _check(self, memories: Mapping[str, Mapping[str, Tensor]], owned: list[list[nn.Parameter]]) -> None:
+        """Refuse memory that does not belong to these parameters and optimisers."""
+        by_name = {self.names[p]: (part, p) for part, own in zip(self.parts, owned, strict=True) for p in own}
+        for name, memory in memories.items():
+            if name not in by_name:
+                raise TrainingError(f"the checkpoint has optimiser state of {name}, which this model does not have")
+            part, parameter = by_name[name]
+            if set(memory) != MEMORY[type(part)]:
+                raise TrainingError(
+                    f"the checkpoint's optimiser state of {name} ({', '.join(sorted(memory))}) is not "
+                    f"{type(part).__name__}'s: another optimiser, or another version of Mirada, wrote it; resume with "
+                    "that, or train anew"
+                )
+            for key, value in memory.items():
+                if key != "step" and value.shape != parameter.shape:
+                    raise TrainingError(
+                        f"the checkpoint's {key} of {name} has shape {list(value.shape)}, and {name} has shape "
+                        f"{list(parameter.shape)}: it is the checkpoint of another model"
+                    )
 
 
 def _build(names: Mapping[nn.Parameter, str], model: nn.Module, config: TrainConfig) -> list[Optimizer]:
