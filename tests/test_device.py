@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +20,7 @@ from mirada.models.bag import Bag, BagConfig
 from mirada.models.gpt import GPT, GPTConfig
 from mirada.models.reader import ReaderConfig, RecurrentReader
 from mirada.tasks.surprise import surprise
+from mirada.tasks.translation import TranslationModel
 from tests.devices import Reached, WithoutFloat64
 
 WORDS = 12
@@ -93,3 +98,62 @@ def test_a_bag_explains_ids_on_its_own_device() -> None:
     bag.features = lambda batch: (_ for _ in ()).throw(Reached(batch.inputs.device, batch.lengths.device))  # type: ignore[method-assign]
     with pytest.raises(Reached, match=r"meta.*meta"):
         bag.why(torch.tensor([4, 5, 6]))
+
+
+# --- whose allocator it is ---
+
+MAPPINGS = """
+import ctypes, sys
+
+class Usage(ctypes.Structure):
+    names = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost"
+    _fields_ = [(name, ctypes.c_size_t) for name in names.split()]
+
+libc = ctypes.CDLL(None)
+libc.mallinfo2.restype = Usage
+libc.malloc.restype = ctypes.c_void_p
+
+def own_mapping():
+    "Whether a block of 64 MiB is a mapping of its own, as by glibc's default."
+    before = libc.mallinfo2().hblks
+    libc.malloc(ctypes.c_size_t(64 * 2**20))
+    return libc.mallinfo2().hblks > before
+"""
+
+
+def mapped_after(code: str, *arguments: object) -> bool:
+    """What `own_mapping` says in a new process after some code has run there."""
+    program = f"{MAPPINGS}\n{code}\nprint('mapped' if own_mapping() else 'kept')"
+    command = [sys.executable, "-c", program, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()[-1] == "mapped"
+
+
+glibc = pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallinfo2"), reason="its malloc is not glibc's")
+
+
+@glibc
+def test_the_command_line_keeps_memory() -> None:
+    code = """
+sys.argv = ["mirada", "--help"]
+from mirada.cli import main
+try:
+    main()
+except SystemExit:
+    pass
+assert "torch" not in sys.modules
+"""
+    assert mapped_after("")
+    assert not mapped_after(code)
+
+
+@glibc
+def test_the_library_leaves_the_hosts_malloc_alone(trained: TranslationModel, toy_tsv: Path, tmp_path: Path) -> None:
+    code = """
+import mirada
+mirada.load(sys.argv[1], threads=1).translate("el gato ve el perro")
+from tests.toy import TINY
+mirada.train(sys.argv[2], out=sys.argv[3], steps=1, settings=TINY, source_language="es", target_language="en")
+"""
+    assert mapped_after(code, trained.path, toy_tsv, tmp_path / "out")
