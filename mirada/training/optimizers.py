@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import cast
 
 import torch
@@ -21,7 +21,10 @@ MEMORY: dict[type[Optimizer], set[str]] = {Muon: {"momentum"}, AdamW: ADAM, Adam
 
 
 class Optimizers:
-    """One or two optimisers that step together: Muon takes the matrices inside the model, AdamW all the rest."""
+    """One or two optimisers that step together: Muon takes the hidden layers' matrices, AdamW all the rest.
+
+    As in its published recipe (Jordan et al. 2024), embeddings, output heads, gains and biases are AdamW's.
+    """
 
     def __init__(self, model: nn.Module, config: TrainConfig):
         self.names = {parameter: name for name, parameter in model.named_parameters()}
@@ -92,11 +95,26 @@ def _build(names: Mapping[nn.Parameter, str], model: nn.Module, config: TrainCon
     embeddings |= {id(m.table) for m in model.modules() if isinstance(m, Positions)}
     matrices = [p for p in everything if p.ndim == 2 and id(p) not in embeddings]
     others = [p for p in everything if p.ndim != 2 or id(p) in embeddings]
-    if config.optimizer == "muon":
-        muon = Muon(matrices, lr=config.lr, weight_decay=config.weight_decay)
-        return [muon, AdamW(others, lr=config.lr, betas=config.betas, weight_decay=0.0, fused=True)]
-    groups = [{"params": matrices, "weight_decay": config.weight_decay}, {"params": others, "weight_decay": 0.0}]
-    return [AdamW(groups, lr=config.lr, betas=config.betas, fused=True)]
+    if config.optimizer == "adamw":
+        return [_adamw(config, matrices, others)]
+    heads = {id(head.weight) for head in _heads(model)}
+    hidden = [p for p in matrices if id(p) not in heads]
+    rest = _adamw(config, [p for p in matrices if id(p) in heads], others)
+    return [Muon(hidden, lr=config.lr, weight_decay=config.weight_decay), rest] if hidden else [rest]
+
+
+def _heads(model: nn.Module) -> Iterator[nn.Linear]:
+    """The layers whose values are a model's answers: its output, and BERT's answer whether a span follows."""
+    for name in ("output", "follows"):
+        head = getattr(model, name, None)
+        head = getattr(head, "output", head)  # of an output that is several layers, the last one
+        if isinstance(head, nn.Linear):
+            yield head
+
+
+def _adamw(config: TrainConfig, decayed: list[nn.Parameter], others: list[nn.Parameter]) -> AdamW:
+    groups = [{"params": decayed, "weight_decay": config.weight_decay}, {"params": others, "weight_decay": 0.0}]
+    return AdamW([group for group in groups if group["params"]], lr=config.lr, betas=config.betas, fused=True)
 
 
 def clip(gradients: list[Tensor], scale: float, largest: float) -> float:
