@@ -63,7 +63,7 @@ def test_features_of_a_series_need_no_float64_on_mps() -> None:
     """The rest of the formula is the same, to the precision of 32 bits."""
 
     class OnMPS(Tensor):
-        device = torch.device("mps")  # type: ignore[assignment]
+        device = torch.device("mps")
 
     x = torch.randn(2, 33, 3, generator=torch.Generator().manual_seed(0))
     wide = features(x, torch.ones(3), None)

@@ -14,7 +14,6 @@ from mirada.errors import TrainingError
 from mirada.training.muon import Muon
 from mirada.training.settings import TrainConfig
 
-
 ADAM = {"step", "exp_avg", "exp_avg_sq"}
 MEMORY: dict[type[Optimizer], set[str]] = {Muon: {"momentum"}, AdamW: ADAM, Adam: ADAM, SGD: {"momentum_buffer"}}
 """What each optimiser remembers of a parameter."""

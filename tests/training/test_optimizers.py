@@ -120,7 +120,11 @@ MODELS: dict[str, tuple[Callable[[], nn.Module], tuple[str, ...], set[str]]] = {
         ("numbers", "recurrent"),
         {"output"},
     ),
-    "bert": (lambda: BertForPretraining(BertConfig(**SMALL), WORDS), ("encoder", "pooler", "masked.dense"), {"follows"}),
+    "bert": (
+        lambda: BertForPretraining(BertConfig(**SMALL), WORDS),
+        ("encoder", "pooler", "masked.dense"),
+        {"follows"},
+    ),
     "bert, classes": (lambda: Bert(BertConfig(**SMALL), CLASSES), ("encoder", "pooler"), {"output"}),
     "vit": (
         lambda: ViT(ViTConfig(**SMALL, patch=2), Sizes(4, 3, shape=(1, 1, 4, 4))),
