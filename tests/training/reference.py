@@ -72,8 +72,8 @@ def train(model: nn.Module, optimizers: list[torch.optim.Optimizer], batches: Pl
         plan = batches.epoch(epoch)
         for begin in range(0, len(plan), c.accumulate):
             losses = [next_word(model, batches.load(rows)) for rows in plan[begin : begin + c.accumulate]]
-            mean = sum(loss.total for loss in losses) / sum(loss.count for loss in losses)
-            mean = mean + c.penalty * sum(p.square().sum() for p in parameters if p.ndim > 1)
+            mean = torch.stack([loss.total for loss in losses]).sum() / sum(loss.count for loss in losses)
+            mean = mean + c.penalty * torch.stack([p.square().sum() for p in parameters if p.ndim > 1]).sum()
             model.zero_grad()
             mean.backward()
             gradients = [p.grad for p in parameters if p.grad is not None]

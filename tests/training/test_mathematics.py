@@ -323,7 +323,14 @@ def test_every_epoch_trains_on_its_own_order(batches: Batches, tmp_path: Path) -
         return next_word(model, batch)
 
     plans = [[rows.tolist() for rows in batches.epoch(epoch)] for epoch in range(3)]
-    run = Run(batches, tmp_path, objective, lambda event: seen.clear() if event.kind == "forecast" else None, epochs=3, steps=None)
+    run = Run(
+        batches,
+        tmp_path,
+        objective,
+        lambda event: seen.clear() if event.kind == "forecast" else None,
+        epochs=3,
+        steps=None,
+    )
     run.training.run()
     assert [rows for rows, _ in seen] == [rows for plan in plans for rows in plan]
     assert [epoch for _, epoch in seen] == sorted(epoch for _, epoch in seen)
@@ -352,6 +359,7 @@ def test_a_run_in_pieces_is_the_whole_run(kind: str, batches: Batches, tmp_path:
 
 def test_a_stop_loses_no_step(batches: Batches, tmp_path: Path) -> None:
     """A signal between two steps: what is saved goes on as if nothing had been."""
+
     def listen(event: Event) -> None:
         if event.kind == "step" and event.figures["step"] == 6:
             os.kill(os.getpid(), signal.SIGTERM)
