@@ -132,9 +132,9 @@ def _annotations(node: ast.AST) -> list[ast.AST]:
         found += node.bases
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("cast", "TypeVar"):
         found += node.args
-    alias = isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id[0].isupper()
-    if alias and isinstance(node.value, ast.Subscript):  # Rows = npt.NDArray[np.int64]
-        found.append(node.value)
+    if isinstance(node, ast.Assign) and isinstance(node.value, ast.Subscript):
+        name = ast.unparse(node.targets[0])
+        found += [node.value] if name[0].isupper() and not name.isupper() else []  # Rows = npt.NDArray[np.int64]
     return [part for part in found if part is not None]
 
 
