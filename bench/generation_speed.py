@@ -25,6 +25,7 @@ from torch import Tensor
 
 from mirada.contracts import Batch
 from mirada.decoding import DecodeConfig, decode
+from mirada.device import keep_memory
 from mirada.exchange import import_checkpoint, vocabulary
 from mirada.exchange.checkpoint import Settings
 from mirada.model import load
@@ -35,6 +36,7 @@ CASES = ((1, 16), (1, 256), (4, 16))
 
 
 def main() -> None:
+    keep_memory()
     with tempfile.TemporaryDirectory(prefix="mirada-bench-") as folder:
         theirs = save(Path(folder) / "published")
         import_checkpoint(Path(folder) / "published", Path(folder) / "bundle")

@@ -139,13 +139,14 @@ def timed(step: Callable[[Any], None], batches: list[Any], chosen: range) -> flo
 def ours(file: Path) -> tuple[dict[str, Block], dict[str, int]]:
     """What trains Mirada's models, with steps as `training.loop` makes them; and the models' numbers of parameters."""
     from mirada.contracts import Batch
-    from mirada.device import settle
+    from mirada.device import keep_memory, settle
     from mirada.models.seq2seq import Seq2Seq, Seq2SeqConfig
     from mirada.tasks.objectives import CrossEntropy
     from mirada.training.optimizers import Optimizers, clip
     from mirada.training.settings import TrainConfig
 
     settle("cpu", torch.get_num_threads())
+    keep_memory()
     objective = CrossEntropy()
     blocks: dict[str, Block] = {}
     parameters: dict[str, int] = {}
@@ -209,7 +210,7 @@ def serves(python: str) -> bool:
 
 
 def peer(python: str, file: Path, kind: str) -> subprocess.Popen[str]:
-    """A process of JoeyNMT's; `helped`, with the allocator's settings of `device.settle`."""
+    """A process of JoeyNMT's; `helped`, with the allocator's settings of `device.keep_memory`."""
     keep = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(2**31 - 1), "MALLOC_TOP_PAD_": str(64 * 2**20)}
     environment = {**os.environ, **(keep if kind == "helped" else {})}
     # -P: the folder of this file is not one to import from

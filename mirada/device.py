@@ -6,16 +6,20 @@ import ctypes
 import os
 import sys
 import time
-
-import torch
+from typing import TYPE_CHECKING
 
 from mirada.errors import UsageError
+
+if TYPE_CHECKING:  # the command line asks for an allocator before anybody needs PyTorch
+    import torch
 
 _M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_MAX = -1, -2, -4
 
 
 def settle(device: str = "auto", threads: int | None = None) -> torch.device:
-    """Choose the device (`auto` takes CUDA when there is one), set the threads, and keep memory between steps."""
+    """Choose the device (`auto` takes CUDA when there is one), and set the threads."""
+    import torch
+
     chosen = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
     try:
         found = torch.device(chosen)
@@ -25,15 +29,15 @@ def settle(device: str = "auto", threads: int | None = None) -> torch.device:
         raise UsageError(f"--device {device}: cannot be used here ({reason}); try --device auto") from None
     if threads is not None:
         torch.set_num_threads(threads)
-    _keep_memory()
     return found
 
 
-def _keep_memory() -> None:
+def keep_memory() -> None:
     """Ask glibc to keep freed memory instead of handing it back to the system after every large tensor.
 
     By default each tensor of some megabytes is a fresh mapping whose pages are faulted in and zeroed again and again;
-    without that, training on a CPU is about twice as fast.
+    without that, training on a CPU is about twice as fast. It changes malloc for the whole process, for good: the
+    command line does it for its own process, the library never does. A program of yours that trains may call it.
     """
     if not sys.platform.startswith("linux"):
         return
@@ -59,6 +63,8 @@ def cores() -> int:
 
 def gigaflops() -> float:
     """Billions of floating-point operations a second in matrix products, measured in some hundredths of a second."""
+    import torch
+
     a = torch.ones(512, 512)
     torch.mm(a, a)
     began = time.perf_counter()

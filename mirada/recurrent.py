@@ -265,7 +265,10 @@ class Recurrent(Part):
                 yield f"{number}.{direction[:-1]}", cast(Cell, cell)
 
     def initial(self, rows: int) -> Memory:
-        """The state before the first step: zeros."""
+        """The state before the first step: zeros. So W h_0 and W o_0 are 0, and the first step knows x_1 alone.
+
+        Where a Jordan network puts numbers out, o_0 is 0 on the scale on which it puts them out.
+        """
         zeros = next(self.parameters()).new_zeros
         h = zeros(len(self.layers) * len(self.directions), rows, self.width)
         o = zeros(rows, self.outputs) if self.kind == "jordan" else None

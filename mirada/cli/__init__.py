@@ -9,6 +9,7 @@ import sys
 
 from mirada.cli import ask, exchange, learn, look, pictures, run, tell
 from mirada.cli.app import app, say
+from mirada.device import keep_memory
 from mirada.errors import MiradaError
 
 __all__ = ["ask", "exchange", "learn", "look", "main", "pictures", "run", "tell"]
@@ -16,6 +17,7 @@ __all__ = ["ask", "exchange", "learn", "look", "main", "pictures", "run", "tell"
 
 def main() -> None:
     """Run the command line; a person's mistake is one line, never a stack trace."""
+    keep_memory()
     try:
         app()
     except MiradaError as error:

@@ -67,7 +67,7 @@ def fading_of(name: str, network: nn.Module, ids: Sequence[int]) -> Fading:
     if not stacks or embedding is None or stacks[0].kind in ("memoryless", "jordan"):
         raise UsageError(f"{name}: gradients through time are those of Elman networks, LSTMs and GRUs that read text")
     _, cell = next(stacks[0].cells())
-    return fading(name, cell, embedding(torch.tensor(list(ids))))
+    return fading(name, cell, embedding(torch.tensor(list(ids), device=embedding.weight.device)))
 
 
 def _norms(value: Tensor, states: list[Tensor]) -> npt.NDArray[np.float64]:

@@ -184,7 +184,7 @@ def table(tensor: Tensor, name: str) -> Floats:
     """A tensor [rows, columns] of finite numbers, as NumPy has it."""
     if tensor.dim() != 2 or 0 in tensor.shape:
         raise UsageError(f"the {name} must be a table, a row for each vector, not of shape {list(tensor.shape)}")
-    values = np.asarray(tensor.detach().double().cpu().numpy())
+    values = np.asarray(tensor.detach().cpu().double().numpy())
     if not np.isfinite(values).all():
         raise UsageError(f"the {name} hold numbers that are not finite")
     return values

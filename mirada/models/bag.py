@@ -1,6 +1,7 @@
 """Bag of words, and of n-grams: a text is what occurs in it, in whatever order. What everything else must beat.
 
-    f(d) [k]    the k most frequent n-grams of the training texts: 1 where one occurs in d, or how large its share is
+    f(d) [k]    the k most frequent n-grams of the training texts: 1 where one occurs in d, or its relative frequency,
+                the count divided by the number of n-grams in d
     h = g(W f(d) + b),  scores = V h + c;    without a hidden layer  scores = W f(d) + b
 
 f(d) is nearly all zeros and is never made: the columns of W that belong to d's n-grams are added up.
@@ -33,6 +34,9 @@ from mirada.errors import ConfigError, UsageError
 FIRST_WORD = 4
 """Smaller ids (padding, start, end, unknown) are no words, and part of no n-gram."""
 
+UNKNOWN = 3
+"""The id of a word that the vocabulary lacks: it is never looked for, but it makes a text longer."""
+
 NOTHING = 2**63 - 1
 """What fills the table behind its last key: larger than any key."""
 
@@ -52,7 +56,10 @@ class BagConfig(Section):
     ngrams: int = Field(1, ge=1, le=3)
     """The longest n-grams: 1 for single words, 2 for pairs of neighbours too, 3 for threes too."""
     weighting: Literal["presence", "frequency"] = "presence"
-    """An n-gram counts 1 if it occurs, or its share of the text's n-grams that are looked for."""
+    """An n-gram counts 1 if it occurs, or how often it does, relative to the length of the text (`share_of`)."""
+    share_of: Literal["all", "known"] = "known"
+    """What a frequency is divided by: all n-grams of the text, as every preset has it, or only those that are looked
+    for, as in bundles that do not say."""
     hidden: int = Field(0, ge=0, le=16384)
     """The size of a hidden layer; 0 for none: then every n-gram has a weight for every class."""
     activation: Literal["sigmoid", "tanh", "relu", "leaky_relu", "maxout", "elu"] = "relu"
@@ -67,7 +74,7 @@ class BagConfig(Section):
 def _preset(features: int, ngrams: int) -> Values:
     # Measured for `presence` without a hidden layer. `frequency` has small values, so it wants a rate ten times higher.
     recipe = {"max_batch_tokens": 20_000, "optimizer": "adam", "lr": 0.002, "label_smoothing": 0.0}
-    return {"model": {"features": features, "ngrams": ngrams}, "train": recipe}
+    return {"model": {"features": features, "ngrams": ngrams, "share_of": "all"}, "train": recipe}
 
 
 PRESETS: dict[str, Values] = {
@@ -132,6 +139,8 @@ class Bag(Reader):
             keys = np.sort(keys[np.concatenate([more, equal[: k - len(more)]])])
         self.table.fill_(NOTHING)
         self.table[: len(keys)] = torch.from_numpy(keys)
+        with torch.no_grad():  # what no n-gram uses is no weight: λΣW² must not count it
+            self.columns.weight[len(keys) :] = 0.0
 
     def _ngrams(self, stream: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
         """Where in a stream of ids [M] n-grams begin, and their keys; a turn for each n. PAD stands between texts."""
@@ -154,8 +163,20 @@ class Bag(Reader):
         rows, found = pairs // k, pairs % k
         if self.config.weighting == "presence":
             return rows, found, self.bias.new_ones(len(found))
-        total = torch.zeros(batch.size, dtype=times.dtype, device=times.device).index_add_(0, rows, times)
+        if self.config.share_of == "known":
+            total = torch.zeros(batch.size, dtype=times.dtype, device=times.device).index_add_(0, rows, times)
+        else:
+            total = self._size(batch)
         return rows, found, times.to(self.bias.dtype) / total[rows]
+
+    def _size(self, batch: Reading) -> Tensor:
+        """How many n-grams each text has [B], known or not."""
+        word = batch.mask & (batch.inputs >= UNKNOWN)  # [B, T]
+        whole, total = word, word.sum(1)
+        for n in range(2, self.config.ngrams + 1):
+            whole = whole[:, :-1] & word[:, n - 1 :]
+            total = total + whole.sum(1)
+        return total
 
     # ── what it says ──────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -179,6 +200,7 @@ class Bag(Reader):
                 f"model.hidden={self.config.hidden}: a hidden layer mixes the n-grams, so none has a share of its own "
                 "in the scores: train with model.hidden=0 to see them"
             )
+        ids = ids.to(self.table.device)
         _, found, values = self.features(Reading(ids[None], torch.tensor([len(ids)], device=ids.device)))
         added = self.columns.weight.detach()[found] * values[:, None]  # [N, O]
         return [(self.words(key), share) for key, share in zip(self.table[found].tolist(), added, strict=True)]

@@ -272,7 +272,7 @@ class LanguageModel(Writer):
         """The surprise at each id of a text, [n]."""
         opening = self.kit.spelling.opening
         whole = torch.tensor([*opening, *ids], dtype=torch.long, device=self.device)
-        return surprise(self.network, whole, int(self.config["data"]["length"]))[len(opening) - 1 :].cpu()
+        return surprise(self.network, whole, int(self.config["data"]["length"]))[len(opening) - 1 :]
 
     def evaluate(self, text: str | Path, **other: Any) -> TextScores:
         """Read a text file and say how well the model foresaw it."""

@@ -19,7 +19,7 @@ CHUNK = 256
 
 @torch.inference_mode()
 def surprise(network: Reader, ids: Tensor, length: int) -> Tensor:
-    """−log₂ p of every id but the first [n], given all before it.
+    """−log₂ p of every id but the first [n], given all before it; on the CPU, in 64 bits.
 
     A network that can go on (`advance`) reads the text in one row, in order, with its memory carried through all of it.
     Any other reads windows of `length` ids, many side by side, the first half of each only to know what came before.
@@ -54,5 +54,5 @@ def windows(steps: int, length: int) -> Iterator[tuple[int, int]]:
 
 
 def _bits(logits: Tensor, truth: Tensor) -> Tensor:
-    """−log₂ p(truth) for rows of logits [N, V]."""
-    return (logits.logsumexp(-1) - logits.gather(1, truth[:, None])[:, 0]).double() / np.log(2)
+    """−log₂ p(truth) for rows of logits [N, V], on the CPU: not every device has 64-bit numbers (MPS has none)."""
+    return (logits.logsumexp(-1) - logits.gather(1, truth[:, None])[:, 0]).cpu().double() / np.log(2)

@@ -108,7 +108,8 @@ class TaggedBatches(Groups[Reading]):
         return truth
 
     def _heard(self, said: Tensor) -> Tensor:
-        """o_0 … o_{T−1} [B, T, O]: zeros, then what was true of the piece before, a one among zeros or a number."""
+        """o_0 … o_{T−1} [B, T, O]: zeros, so that W o_0 = 0, then what was true of the piece before: a one among zeros,
+        or a number on the network's scale."""
         last = torch.cat([torch.zeros_like(said[:, :1]), said[:, :-1]], 1)[..., None]  # [B, T, 1]
         if last.is_floating_point():
             return last

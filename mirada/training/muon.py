@@ -33,7 +33,7 @@ def orthogonal(u: Tensor) -> Tensor:
 
 
 class Muon(Optimizer):
-    """For the matrices inside a model; embeddings, gains and biases belong to another optimiser."""
+    """For the matrices of hidden layers; embeddings, output heads, gains and biases belong to another optimiser."""
 
     def __init__(
         self, parameters: Iterable[nn.Parameter], lr: float, momentum: float = 0.95, weight_decay: float = 0.0

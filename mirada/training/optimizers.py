@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import cast
 
 import torch
@@ -10,12 +10,20 @@ from torch import Tensor, nn
 from torch.optim import SGD, Adam, AdamW, Optimizer
 
 from mirada.blocks import Positions
+from mirada.errors import TrainingError
 from mirada.training.muon import Muon
 from mirada.training.settings import TrainConfig
 
+ADAM = {"step", "exp_avg", "exp_avg_sq"}
+MEMORY: dict[type[Optimizer], set[str]] = {Muon: {"momentum"}, AdamW: ADAM, Adam: ADAM, SGD: {"momentum_buffer"}}
+"""What each optimiser remembers of a parameter."""
+
 
 class Optimizers:
-    """One or two optimisers that step together: Muon takes the matrices inside the model, AdamW all the rest."""
+    """One or two optimisers that step together: Muon takes the hidden layers' matrices, AdamW all the rest.
+
+    As in its published recipe (Jordan et al. 2024), embeddings, output heads, gains and biases are AdamW's.
+    """
 
     def __init__(self, model: nn.Module, config: TrainConfig):
         self.names = {parameter: name for name, parameter in model.named_parameters()}
@@ -42,13 +50,36 @@ class Optimizers:
         }
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
-        by_name = {name: parameter for parameter, name in self.names.items()}
-        owners = {id(p): part for part in self.parts for group in part.param_groups for p in group["params"]}
+        """Take back what `state` gave; PyTorch puts each tensor where it keeps it (fused step counts on the device)."""
+        memories: dict[str, dict[str, Tensor]] = {}
         for path, value in state.items():
             key, _, name = path.partition(".")
-            parameter = by_name[name]
-            # A step count stays on the CPU, as PyTorch has it; everything else lives beside its parameter.
-            owners[id(parameter)].state[parameter][key] = value if key == "step" else value.to(parameter.device)
+            memories.setdefault(name, {})[key] = value
+        owned = [[p for group in part.param_groups for p in group["params"]] for part in self.parts]
+        self._check(memories, owned)
+        for part, parameters in zip(self.parts, owned, strict=True):
+            numbered = {n: memories[self.names[p]] for n, p in enumerate(parameters) if self.names[p] in memories}
+            part.load_state_dict({**part.state_dict(), "state": numbered})
+
+    def _check(self, memories: Mapping[str, Mapping[str, Tensor]], owned: list[list[nn.Parameter]]) -> None:
+        """Refuse memory that does not belong to these parameters and optimisers."""
+        by_name = {self.names[p]: (part, p) for part, own in zip(self.parts, owned, strict=True) for p in own}
+        for name, memory in memories.items():
+            if name not in by_name:
+                raise TrainingError(f"the checkpoint has optimiser state of {name}, which this model does not have")
+            part, parameter = by_name[name]
+            if set(memory) != MEMORY[type(part)]:
+                raise TrainingError(
+                    f"the checkpoint's optimiser state of {name} ({', '.join(sorted(memory))}) is not "
+                    f"{type(part).__name__}'s: another optimiser, or another version of Mirada, wrote it; resume with "
+                    "that, or train anew"
+                )
+            for key, value in memory.items():
+                if key != "step" and value.shape != parameter.shape:
+                    raise TrainingError(
+                        f"the checkpoint's {key} of {name} has shape {list(value.shape)}, and {name} has shape "
+                        f"{list(parameter.shape)}: it is the checkpoint of another model"
+                    )
 
 
 def _build(names: Mapping[nn.Parameter, str], model: nn.Module, config: TrainConfig) -> list[Optimizer]:
@@ -63,11 +94,26 @@ def _build(names: Mapping[nn.Parameter, str], model: nn.Module, config: TrainCon
     embeddings |= {id(m.table) for m in model.modules() if isinstance(m, Positions)}
     matrices = [p for p in everything if p.ndim == 2 and id(p) not in embeddings]
     others = [p for p in everything if p.ndim != 2 or id(p) in embeddings]
-    if config.optimizer == "muon":
-        muon = Muon(matrices, lr=config.lr, weight_decay=config.weight_decay)
-        return [muon, AdamW(others, lr=config.lr, betas=config.betas, weight_decay=0.0, fused=True)]
-    groups = [{"params": matrices, "weight_decay": config.weight_decay}, {"params": others, "weight_decay": 0.0}]
-    return [AdamW(groups, lr=config.lr, betas=config.betas, fused=True)]
+    if config.optimizer == "adamw":
+        return [_adamw(config, matrices, others)]
+    heads = {id(head.weight) for head in _heads(model)}
+    hidden = [p for p in matrices if id(p) not in heads]
+    rest = _adamw(config, [p for p in matrices if id(p) in heads], others)
+    return [Muon(hidden, lr=config.lr, weight_decay=config.weight_decay), rest] if hidden else [rest]
+
+
+def _heads(model: nn.Module) -> Iterator[nn.Linear]:
+    """The layers whose values are a model's answers: its output, and BERT's answer whether a span follows."""
+    for name in ("output", "follows"):
+        head = getattr(model, name, None)
+        head = getattr(head, "output", head)  # of an output that is several layers, the last one
+        if isinstance(head, nn.Linear):
+            yield head
+
+
+def _adamw(config: TrainConfig, decayed: list[nn.Parameter], others: list[nn.Parameter]) -> AdamW:
+    groups = [{"params": decayed, "weight_decay": config.weight_decay}, {"params": others, "weight_decay": 0.0}]
+    return AdamW([group for group in groups if group["params"]], lr=config.lr, betas=config.betas, fused=True)
 
 
 def clip(gradients: list[Tensor], scale: float, largest: float) -> float:

@@ -18,7 +18,7 @@ from mirada.activations import ACTIVATIONS
 from mirada.contracts import PAD, Reading, Sizes
 from mirada.errors import ConfigError, UsageError
 from mirada.models import bag
-from mirada.models.bag import FIRST_WORD, NOTHING, PRESETS, Bag, BagConfig
+from mirada.models.bag import FIRST_WORD, NOTHING, PRESETS, UNKNOWN, Bag, BagConfig
 from tests.recurrent_parts import shaken
 from tests.tensors import close
 
@@ -45,10 +45,10 @@ def build(some: Texts = SOME, **choices: Any) -> Bag:
     return model
 
 
-def ngrams(text: list[int], longest: int) -> list[tuple[int, ...]]:
-    """All n-grams of one text, by the definition."""
+def ngrams(text: list[int], longest: int, least: int = FIRST_WORD) -> list[tuple[int, ...]]:
+    """All n-grams of one text, by the definition; those of known words, unless `least` is another id."""
     found = [tuple(text[i : i + n]) for n in range(1, longest + 1) for i in range(len(text) - n + 1)]
-    return [gram for gram in found if min(gram) >= FIRST_WORD]
+    return [gram for gram in found if min(gram) >= least]
 
 
 def most_frequent(some: Texts, longest: int, k: int) -> list[tuple[int, ...]]:
@@ -63,8 +63,9 @@ def dense(model: Bag, some: Texts, chosen: list[tuple[int, ...]]) -> Tensor:
     f = torch.zeros(len(some), model.config.features, dtype=torch.float64)
     for row, text in enumerate(some):
         counts = Counter(gram for gram in ngrams(text, model.config.ngrams) if gram in chosen)
+        everything = len(ngrams(text, model.config.ngrams, least=UNKNOWN))
         for gram, count in counts.items():
-            share = count / sum(counts.values())
+            share = count / (everything if model.config.share_of == "all" else sum(counts.values()))
             f[row, chosen.index(gram)] = 1.0 if model.config.weighting == "presence" else share
     return f
 
@@ -95,10 +96,13 @@ def test_chunks_change_nothing(chunk: int, monkeypatch: pytest.MonkeyPatch, tmp_
 
 @given(seen=texts, some=texts)
 @settings(max_examples=40, deadline=None)
+@pytest.mark.parametrize("share_of", ["all", "known"])
 @pytest.mark.parametrize("weighting", ["presence", "frequency"])
 @pytest.mark.parametrize("longest", [1, 2, 3])
-def test_scores_are_those_of_the_dense_features(longest: int, weighting: str, seen: Texts, some: Texts) -> None:
-    model = build(seen, ngrams=longest, weighting=weighting)
+def test_scores_are_those_of_the_dense_features(
+    longest: int, weighting: str, share_of: str, seen: Texts, some: Texts
+) -> None:
+    model = build(seen, ngrams=longest, weighting=weighting, share_of=share_of)
     f = dense(model, some, most_frequent(seen, longest, 8))
     close(model.output(model.pool(batch_of(some, garbage=5))), f @ model.columns.weight + model.bias)
 
@@ -124,6 +128,29 @@ def test_the_gradient_is_that_of_the_dense_features() -> None:
     expected = torch.autograd.grad((f @ model.columns.weight + model.bias).pow(2).sum(), wanted)
     for one, other in zip(found, expected, strict=True):
         close(one, other)
+
+
+def test_a_relative_frequency_is_the_count_divided_by_the_length_of_the_text() -> None:
+    """ "hola hola cómo estás": 2 of 4 words, however few of them are looked for; an unknown word is a word too."""
+    hola, como, estas = 5, 6, UNKNOWN
+    model = build([[hola, hola]], weighting="frequency", share_of="all")
+    rows, found, values = model.features(batch_of([[hola, hola, como, estas], [hola]]))
+    assert (rows.tolist(), found.tolist(), values.tolist()) == ([0, 1], [0, 0], [0.5, 1.0])
+
+
+def test_new_bags_divide_by_the_length_and_bundles_that_do_not_say_by_what_they_know() -> None:
+    assert {preset["model"]["share_of"] for preset in PRESETS.values()} == {"all"}
+    assert BagConfig.model_validate({"name": "bag", "weighting": "frequency"}).share_of == "known"
+
+
+def test_slots_that_no_ngram_uses_are_zero_and_stay_so() -> None:
+    """λΣW² is over weights: a slot of the table that nothing fills has none."""
+    model = build([[5, 6]], features=8, hidden=4)
+    assert model.columns.weight[:2].any(1).all()
+    assert not model.columns.weight[2:].any()
+    (model.output(model.pool(batch_of(SOME))).square().sum() + model.columns.weight.square().sum()).backward()
+    assert model.columns.weight.grad is not None
+    assert not model.columns.weight.grad[2:].any()
 
 
 def test_order_does_not_matter_to_words_but_to_pairs() -> None:

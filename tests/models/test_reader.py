@@ -191,6 +191,17 @@ def test_jordan_told_its_own_outputs_equals_step_by_step(sizes: Sizes) -> None:
     assert not torch.allclose(model.read(other), h)
 
 
+@pytest.mark.parametrize("sizes", [TAGGING, FORECAST], ids=["labels", "numbers"])
+def test_the_first_step_of_jordan_hears_nothing(sizes: Sizes) -> None:
+    """o_0 = 0, so h_1 = g(U x_1), whatever W is: as in a network without memory."""
+    model, batch = build("jordan", sizes, layers=1), reading(sizes, [3, 4])
+    x = model.numbers(batch.inputs) if sizes.numeric_inputs else model.embedding(batch.inputs)
+    _, cell = next(model.recurrent.cells())
+    alone_ = torch.tanh(x[:, 0] @ cell.U.T + cell.b_U)
+    close(model.read(batch)[:, 0], alone_)
+    close(model.advance(batch.inputs)[0][:, 0], alone_)
+
+
 def test_what_jordan_says_are_probabilities_or_the_numbers_themselves() -> None:
     h = random(4, 8)
     labels, numbers = build("jordan", TAGGING), build("jordan", FORECAST)

@@ -9,6 +9,7 @@ import signal
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -178,7 +179,7 @@ def test_the_averaged_weights_of_the_end_are_taken_when_no_score_is_a_number(bat
 
 
 def test_a_run_that_stopped_early_stays_finished_until_its_limits_change(batches: Batches, tmp_path: Path) -> None:
-    limits = {"steps": 1000, "patience": 10, "validate_every": 5}
+    limits: dict[str, Any] = {"steps": 1000, "patience": 10, "validate_every": 5}
     first, _ = training(batches, tmp_path, scores=[3, *[1] * 9], **limits)
     assert first.run().step == 15
     again, events = training(batches, tmp_path, **limits)
@@ -209,7 +210,7 @@ def test_a_stop_request_during_a_validation_leaves_it_to_the_resumed_run(batches
         run_once(tmp_path / "stopped", stop=True).run()
     resumed = run_once(tmp_path / "stopped", stop=False)
     resumed.run()
-    seconds = {"seconds": 0.0, "validation_seconds": 0.0}
+    seconds: dict[str, Any] = {"seconds": 0.0, "validation_seconds": 0.0}
     assert replace(resumed.progress, **seconds) == replace(whole.progress, **seconds)
     names = ["best.safetensors", "checkpoints/step-00000030.safetensors"]
     for name in names:

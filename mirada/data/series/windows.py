@@ -80,8 +80,12 @@ def _change(x: Tensor) -> Tensor:
 
 
 def _recent_mean(x: Tensor, K: int) -> Tensor:
-    """The mean of the last K values, or of all where there are fewer; summed up in 64 bits, since series are long."""
-    total = torch.cat([torch.zeros_like(x[..., :1, :]), x], dim=-2).double().cumsum(-2)  # [.., t+1, C]
+    """The mean of the last K values, or of all where there are fewer; summed up in 64 bits, since series are long.
+
+    MPS has no 64-bit numbers: only the few steps of a simulated path get there, and 32 bits do for them.
+    """
+    wide = x.dtype if x.device.type == "mps" else torch.float64
+    total = torch.cat([torch.zeros_like(x[..., :1, :]), x], dim=-2).cumsum(-2, dtype=wide)  # [.., t+1, C]
     end = torch.arange(1, x.shape[-2] + 1, device=x.device)
     begin = (end - K).clamp(min=0)
     return ((total[..., 1:, :] - total[..., begin, :]) / (end - begin)[:, None]).to(x.dtype)

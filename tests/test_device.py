@@ -1,0 +1,159 @@
+"""The machine: tensors on the network's device, no float64 where there is none, and whose allocator it is."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from mirada.contracts import Sizes
+from mirada.data.series.windows import features
+from mirada.inspection.gradients import fading_of
+from mirada.inspection.vectors import table
+from mirada.models.bag import Bag, BagConfig
+from mirada.models.gpt import GPT, GPTConfig
+from mirada.models.reader import ReaderConfig, RecurrentReader
+from mirada.tasks.surprise import surprise
+from mirada.tasks.translation import TranslationModel
+from tests.devices import Reached, WithoutFloat64
+
+WORDS = 12
+LANGUAGE = Sizes(WORDS, WORDS, causal=True)
+
+
+def network(kind: str) -> RecurrentReader | GPT:
+    torch.manual_seed(0)
+    if kind == "gpt":
+        return GPT(GPTConfig(width=8, heads=2, layers=1, max_length=16), LANGUAGE).eval()
+    return RecurrentReader(ReaderConfig.model_validate({"name": kind, "width": 8}), LANGUAGE).eval()
+
+
+def test_the_stand_in_for_mps_refuses_float64() -> None:
+    x = torch.randn(3)
+    with WithoutFloat64():
+        with pytest.raises(TypeError, match="no float64"):
+            x.double()
+        with pytest.raises(TypeError, match="no float64"):
+            (x + 1).to(torch.float64)
+        assert (x + 1).cpu().double().dtype == torch.float64
+
+
+@pytest.mark.parametrize("kind", ["lstm", "gpt"])
+def test_surprise_needs_no_float64_on_the_device(kind: str) -> None:
+    reader, ids = network(kind), torch.arange(40) % WORDS
+    expected = surprise(reader, ids, 8)
+    with WithoutFloat64():
+        found = surprise(reader, ids, 8)
+    assert torch.equal(found, expected)
+    assert found.dtype == torch.float64
+
+
+def test_tables_for_pictures_need_no_float64_on_the_device() -> None:
+    with WithoutFloat64():
+        assert table(torch.eye(2), "vectors").dtype == "float64"
+
+
+def test_features_of_a_series_need_no_float64_on_mps() -> None:
+    """The rest of the formula is the same, to the precision of 32 bits."""
+
+    class OnMPS(Tensor):
+        device = torch.device("mps")
+
+    x = torch.randn(2, 33, 3, generator=torch.Generator().manual_seed(0))
+    wide = features(x, torch.ones(3), None)
+    seen: list[torch.dtype] = []
+
+    class Watch(WithoutFloat64):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            kwargs = {key: value for key, value in (kwargs or {}).items() if key != "device"}  # there is no MPS here
+            if func is torch.Tensor.cumsum:
+                seen.append(kwargs["dtype"])
+            return super().__torch_function__(func, types, args, kwargs)
+
+    with Watch():
+        narrow = features(x.as_subclass(OnMPS), torch.ones(3), None)
+    assert seen == [torch.float32]
+    torch.testing.assert_close(narrow.as_subclass(Tensor), wide, rtol=1e-4, atol=1e-5)
+
+
+def test_gradients_through_time_read_ids_on_the_networks_device() -> None:
+    reader = RecurrentReader(ReaderConfig(name="lstm", width=8), Sizes(WORDS, 3)).to("meta")
+
+    def stop(module: object, given: tuple[Tensor, ...]) -> None:
+        raise Reached(given[0].device)
+
+    reader.embedding.register_forward_pre_hook(stop)
+    with pytest.raises(Reached, match="meta"):
+        fading_of("lstm", reader, [4, 5, 6])
+
+
+def test_a_bag_explains_ids_on_its_own_device() -> None:
+    bag = Bag(BagConfig(features=8), Sizes(WORDS, 3)).to("meta")
+    bag.features = lambda batch: (_ for _ in ()).throw(Reached(batch.inputs.device, batch.lengths.device))  # type: ignore[method-assign]
+    with pytest.raises(Reached, match=r"meta.*meta"):
+        bag.why(torch.tensor([4, 5, 6]))
+
+
+# --- whose allocator it is ---
+
+MAPPINGS = """
+import ctypes, sys
+
+class Usage(ctypes.Structure):
+    names = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost"
+    _fields_ = [(name, ctypes.c_size_t) for name in names.split()]
+
+libc = ctypes.CDLL(None)
+libc.mallinfo2.restype = Usage
+libc.malloc.restype = ctypes.c_void_p
+
+def own_mapping():
+    "Whether a block of 64 MiB is a mapping of its own, as by glibc's default."
+    before = libc.mallinfo2().hblks
+    libc.malloc(ctypes.c_size_t(64 * 2**20))
+    return libc.mallinfo2().hblks > before
+"""
+
+
+def mapped_after(code: str, *arguments: object) -> bool:
+    """What `own_mapping` says in a new process after some code has run there."""
+    program = f"{MAPPINGS}\n{code}\nprint('mapped' if own_mapping() else 'kept')"
+    command = [sys.executable, "-c", program, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()[-1] == "mapped"
+
+
+glibc = pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallinfo2"), reason="its malloc is not glibc's")
+
+
+@glibc
+def test_the_command_line_keeps_memory() -> None:
+    code = """
+sys.argv = ["mirada", "--help"]
+from mirada.cli import main
+try:
+    main()
+except SystemExit:
+    pass
+assert "torch" not in sys.modules
+"""
+    assert mapped_after("")
+    assert not mapped_after(code)
+
+
+@glibc
+def test_the_library_leaves_the_hosts_malloc_alone(trained: TranslationModel, toy_tsv: Path, tmp_path: Path) -> None:
+    code = """
+import mirada
+mirada.load(sys.argv[1], threads=1).translate("el gato ve el perro")
+from tests.toy import TINY
+mirada.train(sys.argv[2], out=sys.argv[3], steps=1, settings=TINY, source_language="es", target_language="en")
+"""
+    assert mapped_after(code, trained.path, toy_tsv, tmp_path / "out")
