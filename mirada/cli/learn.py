@@ -24,7 +24,9 @@ from mirada.cli.app import (
     app,
     created,
     listed,
+    note,
     say,
+    verbosity,
 )
 from mirada.errors import UsageError
 
@@ -71,7 +73,7 @@ def train(
     from mirada.console import Console
 
     settings = configuration.merge(*map(configuration.override, set_ or []))
-    with Console() as console:
+    with Console(verbosity=verbosity()) as console:
         trained = api.train(
             pairs or [],
             out=out,
@@ -127,7 +129,7 @@ def check(
         raise UsageError(f"--list {list_}: exists already; choose another name")
     with ExitStack() as stack:
         excluded = stack.enter_context(created(list_, "--list")) if list_ else None
-        console = stack.enter_context(Console())
+        console = stack.enter_context(Console(verbosity=verbosity()))
         diagnosis = examine(
             pairs or [],
             source=source,
@@ -180,7 +182,7 @@ def compare(
 
     if out is None:
         raise UsageError("where should the report go? Name a directory: --out report")
-    with Console() as console:
+    with Console(verbosity=verbosity()) as console:
         result = comparing.compare(
             pairs or [],
             out=out,
@@ -226,7 +228,7 @@ def corpus(
         aligned = stack.enter_context(created(alignments, "--alignments")) if alignments else None
         examples = builtin.choose(languages, part, pairs, seed)
         written = builtin.write(examples, stack.enter_context(created(out, "--out")), aligned)
-    say(f"wrote {written:,} pairs to {out}" + (f" and their alignments to {alignments}" if alignments else ""))
+    note(f"wrote {written:,} pairs to {out}" + (f" and their alignments to {alignments}" if alignments else ""))
 
 
 @app.command()
@@ -239,5 +241,5 @@ def demo(
     from mirada import demo as script
     from mirada.console import Console
 
-    with Console() as console:
+    with Console(verbosity=verbosity()) as console:
         script.run(out, minutes, threads, console)
