@@ -193,7 +193,7 @@ class TranslationModel(Writer):
         if side not in ("source", "target"):
             raise UsageError(f"--side {side}: there are source and target")
         table: nn.Embedding = getattr(self.network, f"{side}_embedding")
-        return Embeddings(getattr(self, f"{side}_tokenizer"), table.weight.detach().cpu())
+        return Embeddings(getattr(self, f"{side}_tokenizer"), table.weight.detach().cpu(), self.path)
 
 
 class TranslationTask(Task):
