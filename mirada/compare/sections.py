@@ -246,7 +246,8 @@ def attention(c: Comparison) -> str:
             without.append(entrant.name)
             continue
         text = "".join(entrant.attention.target[:-1]).strip()
-        caption = f"{model(c, entrant, 'b')} <span dir='auto'>{e(text) or '—'}</span>"
+        largest = max((weight for row in entrant.attention.weights for weight in row), default=0.0)
+        caption = f"{model(c, entrant, 'b')} <span dir='auto'>{e(text) or '—'}</span> (strongest blue: {largest:.2f})"
         picture = pictures.attention(entrant.attention, entrant.name, number)
         drawn += f"<figure>{picture}<figcaption>{caption}</figcaption></figure>"
     told = (

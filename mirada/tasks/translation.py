@@ -186,6 +186,7 @@ class TranslationModel(Writer):
             target=[*self.target_tokenizer.pieces(hypothesis.tokens), "</s>"],
             text=self.target_tokenizer.decode([hypothesis.tokens])[0],
             weights=hypothesis.attention.permute(1, 2, 0, 3).cpu().numpy(),  # [T, L, H, S] -> [L, H, T, S]
+            sentence=text,
         )
 
     def embeddings(self, side: str = "source") -> Embeddings:
