@@ -103,18 +103,21 @@ Pairs = Annotated[
         show_default=False,
     ),
 ]
-SourceFile = Annotated[Path | None, typer.Option(help="A file of source sentences …", show_default=False)]
-TargetFiles = Annotated[
-    list[Path] | None, typer.Option(help="… and its translations, line by line.", show_default=False)
+SourceFile = Annotated[
+    Path | None, typer.Option(help="A file of source sentences, one a line; goes with --target.", show_default=False)
 ]
-Threads = Annotated[int | None, typer.Option(help="CPU threads.", show_default="one a core")]
-Device = Annotated[str | None, typer.Option(help="auto, cpu, cuda, …", show_default="auto")]
+TargetFiles = Annotated[
+    list[Path] | None, typer.Option(help="Their translations, line by line; goes with --source.", show_default=False)
+]
+Threads = Annotated[int | None, typer.Option(help="CPU threads to use.", show_default="one a core")]
+Device = Annotated[str | None, typer.Option(help="Where to compute: auto, cpu, cuda, …", show_default="auto")]
 From = Annotated[str | None, typer.Option("--from", help="Source language: es", show_default=False)]
 To = Annotated[str | None, typer.Option("--to", help="Target language: en", show_default=False)]
 Task = Annotated[
     str | None,
     typer.Option(
-        help="classification, tagging, language, masked, forecasting, captioning.", show_default="translation"
+        help="What to learn: classification, tagging, language, masked, forecasting, captioning.",
+        show_default="translation",
     ),
 ]
 Columns = Annotated[

@@ -59,7 +59,10 @@ class CrossAttention:
         across = heads * width + 2.6
         title = titled(self.sentence or "".join(self.source[:-1]).strip(), self.text, across)
         lines = title.count("\n") + 2
-        figure = Figure(figsize=(across, layers * (height + (0.3 if which == "every head" else 1.0)) + 1.4 + 0.2 * lines), layout="constrained")
+        figure = Figure(
+            figsize=(across, layers * (height + (0.3 if which == "every head" else 1.0)) + 1.4 + 0.2 * lines),
+            layout="constrained",
+        )
         axes = figure.subplots(layers, heads, sharex=which == "every head", sharey=True, squeeze=False)
         for layer in range(layers):
             for head in range(heads):
