@@ -28,7 +28,7 @@ from mirada.cli.app import (
     say,
     verbosity,
 )
-from mirada.errors import UsageError
+from mirada.errors import UsageError, counted
 
 
 @app.command()
@@ -239,7 +239,9 @@ def corpus(
         aligned = stack.enter_context(created(alignments, "--alignments")) if alignments else None
         examples = builtin.choose(languages, part, pairs, seed)
         written = builtin.write(examples, stack.enter_context(created(out, "--out")), aligned)
-    note(f"wrote {written:,} pairs to {out}" + (f" and their alignments to {alignments}" if alignments else ""))
+    note(
+        f"wrote {counted(written, 'pair')} to {out}" + (f" and their alignments to {alignments}" if alignments else "")
+    )
 
 
 @app.command()

@@ -8,6 +8,7 @@ import pytest
 
 import mirada
 from mirada.cli.app import app
+from mirada.errors import counted
 from mirada.tasks.translation import TranslationModel
 from tests import toy
 from tests.command import refused, run
@@ -98,3 +99,18 @@ def test_an_empty_name_is_no_name(arguments: list[str], name: str) -> None:
 def test_empty_texts_are_texts(trained: TranslationModel) -> None:
     done = run("translate", trained.path, "", "--prefix", "")
     assert (done.returncode, done.stdout) == (0, "\n")
+
+
+def test_no_help_text_is_a_riddle() -> None:
+    for verb in VERBS:
+        said = " ".join(run(verb, "--help").stdout.replace("│", " ").split())
+        assert " Of " not in said, verb
+        assert "> … " not in said, verb
+
+
+def test_one_thing_and_several() -> None:
+    assert [counted(number, "thread") for number in (0, 1, 1200)] == ["0 threads", "1 thread", "1,200 threads"]
+
+
+def test_a_model_of_one_thread_says_so(trained: TranslationModel) -> None:
+    assert "with 1 thread\n" in run("info", trained.path).stdout
