@@ -7,6 +7,7 @@ reports.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,11 +21,94 @@ from mirada.errors import ConfigError
 Values = dict[str, Any]
 """Settings as plain nested values: {"model": {"width": 256}, …}."""
 
+DEEPEST = 4
+"""Names in a setting's path, section included; no setting is deeper."""
+
+OPTIONS = {
+    "train.minutes": "--minutes",
+    "train.epochs": "--epochs",
+    "train.steps": "--steps",
+    "train.seed": "--seed",
+    "train.threads": "--threads",
+    "train.device": "--device",
+    "train.base": "--base",
+    "model.name": "--model",
+    "data.dev": "--dev",
+    "data.columns": "--columns",
+    "data.source_language": "--from",
+    "data.target_language": "--to",
+    "decode.beam": "--beam",
+    "decode.n_best": "--n-best",
+    "decode.temperature": "--temperature",
+    "decode.top_k": "--top-k",
+    "decode.top_p": "--top-p",
+}
+"""Settings that an option of the command line sets."""
+
+FOREIGN_NAMES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(["learning_rate", "max_lr", "peak_lr", "base_lr"], ("lr",)),
+    **dict.fromkeys(["batch_size", "batch", "max_tokens_per_batch", "per_device_train_batch_size"], ("batch_tokens",)),
+    **dict.fromkeys(["num_epochs", "n_epochs", "max_epochs", "max_epoch", "num_train_epochs"], ("epochs",)),
+    **dict.fromkeys(["num_steps", "max_steps", "train_steps", "max_update", "updates", "iterations"], ("steps",)),
+    **dict.fromkeys(["warmup_steps", "warmup_updates", "num_warmup_steps"], ("warmup",)),
+    **dict.fromkeys(["scheduler", "lr_scheduler", "lr_scheduler_type", "lr_schedule"], ("schedule",)),
+    **dict.fromkeys(["optim", "optimiser"], ("optimizer",)),
+    **dict.fromkeys(["max_grad_norm", "clip_norm", "grad_clip", "clip_grad_norm", "gradient_clip_val"], ("clip",)),
+    **dict.fromkeys(["gradient_accumulation_steps", "update_freq", "accum_count"], ("accumulate",)),
+    **dict.fromkeys(["l2", "l2_penalty", "regularization"], ("penalty",)),
+    **dict.fromkeys(["eval_steps", "eval_every", "validation_freq", "valid_steps"], ("validate_every",)),
+    **dict.fromkeys(["save_steps", "save_every", "save_checkpoint_steps"], ("checkpoint_every",)),
+    **dict.fromkeys(["early_stopping", "early_stopping_patience"], ("patience",)),
+    **dict.fromkeys(["random_seed", "manual_seed"], ("seed",)),
+    **dict.fromkeys(["num_threads", "n_threads", "num_workers"], ("threads",)),
+    **dict.fromkeys(["hidden_size", "hidden_dim", "d_model", "dim", "n_embd", "rnn_size", "units"], ("width",)),
+    **dict.fromkeys(["embedding_dim", "embedding_size", "embed_dim", "emb_dim"], ("width",)),
+    **dict.fromkeys(
+        ["num_layers", "n_layers", "n_layer", "num_hidden_layers", "layers", "depth"],
+        ("layers", "encoder_layers", "decoder_layers"),
+    ),
+    **dict.fromkeys(["n_heads", "num_heads", "n_head", "nhead", "num_attention_heads"], ("heads",)),
+    **dict.fromkeys(
+        ["d_ff", "ff_size", "ffn_dim", "dim_feedforward", "intermediate_size", "n_inner"], ("feed_forward",)
+    ),
+    **dict.fromkeys(["dropout_rate", "dropout_prob", "hidden_dropout_prob", "p_dropout"], ("dropout",)),
+    **dict.fromkeys(["max_len", "max_seq_len", "max_seq_length", "block_size", "n_positions"], ("max_length",)),
+    **dict.fromkeys(["context", "context_length", "n_ctx", "max_position_embeddings"], ("max_length",)),
+    **dict.fromkeys(["vocab", "vocab_size", "n_vocab", "voc_limit", "num_words"], ("vocabulary",)),
+    **dict.fromkeys(["beam_size", "num_beams", "beam_width"], ("beam",)),
+    **dict.fromkeys(["lenpen", "alpha", "beam_alpha"], ("length_penalty",)),
+    **dict.fromkeys(["src_lang", "source_lang", "src"], ("source_language",)),
+    **dict.fromkeys(["tgt_lang", "trg_lang", "target_lang", "trg", "tgt"], ("target_language",)),
+}
+"""What other toolkits call a setting, and its names here."""
+
+WORDS = {
+    "greater_than_equal": "must be at least {ge}",
+    "greater_than": "must be above {gt}",
+    "less_than_equal": "must be at most {le}",
+    "less_than": "must be below {lt}",
+    "int": "must be a whole number",
+    "float": "must be a number",
+    "finite_number": "must be a finite number",
+    "bool": "must be true or false",
+    "string": "must be text; put it in quotes",
+    "literal_error": "must be {expected}",
+    "tuple": "must be a list: [one, two]",
+    "list": "must be a list: [one, two]",
+    "missing": "is missing",
+    "too_long": "must have at most {max_length} values",
+    "too_short": "must have at least {min_length} values",
+    "invalid_key": "is not the name of a setting",
+}
+"""What each kind of pydantic's errors means (its name without _type or _parsing)."""
+
 
 class Section(BaseModel):
     """A part of the configuration. Unknown keys are errors; a built section does not change."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=(), use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, protected_namespaces=(), use_attribute_docstrings=True, allow_inf_nan=False
+    )
 
 
 S = TypeVar("S", bound=Section)
@@ -54,13 +138,18 @@ def read(path: str | Path) -> Values:
 def override(text: str) -> Values:
     """`train.lr=0.001` as nested values. The value is read as YAML, so numbers, true, [lists] and words all work."""
     key, equals, value = text.partition("=")
-    if not equals or not key.strip():
-        raise ConfigError(f"--set {text}: write it as section.key=value, for example --set train.warmup=200")
+    names = [name.strip() for name in key.split(".")]
+    if not equals or not all(names) or len(names) > DEEPEST:
+        raise ConfigError(f"--set {text:.60}: write it as section.key=value, for example --set train.warmup=200")
+    if names in (["model"], ["task"]):
+        raise ConfigError(f"--set {text:.60}: the {names[0]} is chosen with --{names[0]} {value}")
+    if len(names) == 1 and any(path.startswith(f"{names[0]}.") for path in OPTIONS):
+        raise ConfigError(f"--set {text:.60}: {names[0]} is a section; write {names[0]}.key=value")
     try:
         parsed = yaml.safe_load(value)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError, RecursionError):  # a bracket left open, a 31st of February: then it is a word
         parsed = value
-    for name in reversed(key.strip().split(".")):
+    for name in reversed(names):
         parsed = {name: parsed}
     return parsed
 
@@ -77,17 +166,19 @@ def merge(*layers: Mapping[str, Any]) -> Values:
 
 def build(sections: Mapping[str, type[Section]], values: Mapping[str, Any]) -> dict[str, Any]:
     """Each section built from its values; all that is wrong with any of them in one ConfigError."""
-    problems = [f"{key}: there is no such section{nearest(key, sections)}" for key in values if key not in sections]
+    problems = [_no_section(sections, key, values[key]) for key in values if key not in sections]
     built: dict[str, Any] = {}
     for name, section in sections.items():
-        given = values.get(name) or {}  # a section with nothing in it is empty, not wrong
+        given = values.get(name)
+        if given is None:  # a section with nothing in it is empty, not wrong
+            given = {}
         if not isinstance(given, dict):
-            problems.append(f"{name}: is a section with keys ({name}.key=value), not the value {given!r}")
+            problems.append(f"{name}: is a section with keys ({name}.key=value), not the value {_short(given)}")
             continue
         try:
             built[name] = section.model_validate(given)
         except ValidationError as error:
-            problems += [_explain(name, section, detail) for detail in error.errors()]
+            problems += [_explain(sections, name, detail) for detail in error.errors()]
     if problems:
         raise ConfigError("; ".join(problems))
     return built
@@ -100,13 +191,64 @@ def nearest(name: str, valid: Iterable[str]) -> str:
     return f" (did you mean {close[0]}?)" if close else f" (there are: {', '.join(names)})"
 
 
-def _explain(name: str, section: type[Section], detail: ErrorDetails) -> str:
+def _no_section(sections: Mapping[str, type[Section]], key: Any, value: Any) -> str:
+    """A name outside of all sections: a misspelt section, or a setting without its section."""
+    if isinstance(value, dict):
+        if difflib.get_close_matches(str(key), sections, n=1):
+            return f"{key}: there is no such section{nearest(key, sections)}"
+        meant = "".join(_meant(sections, str(name), inner) for name, inner in value.items())
+        return f"{key}: there is no such section{meant or nearest(key, sections)}"
+    meant = _meant(sections, str(key), value)
+    if meant:
+        return f"{key}: there is no such setting{meant}"
+    return f"{key}: there is no such setting; write section.key=value{nearest(str(key), sections)}"
+
+
+def _meant(sections: Mapping[str, type[Section]], name: str, value: Any, home: str | None = None) -> str:
+    """' (did you mean train.lr?)': where a setting of this name is, or of a like one, or what it is called here."""
+    plain = name.lower().replace("-", "_")
+    fields = {f"{section}.{field}": field for section, kind in sections.items() for field in kind.model_fields}
+    paths = [path for path, field in fields.items() if field == plain]
+    if not paths:
+        paths = [path for path, field in fields.items() if field in FOREIGN_NAMES.get(plain, ())]
+    if not paths:
+        near = [path for path in fields if home is None or path.startswith(f"{home}.")]
+        close = difflib.get_close_matches(plain, [fields[path] for path in near], n=1)
+        paths = [path for path in near if fields[path] in close]
+    unit = " (tokens, not sentences)" if plain == "batch_size" else ""
+    shown = [f"{OPTIONS[path]} {value} ({path})" if path in OPTIONS else f"{path}{unit}" for path in paths]
+    return f" (did you mean {' or '.join(shown)}?)" if shown else ""
+
+
+def _explain(sections: Mapping[str, type[Section]], name: str, detail: ErrorDetails) -> str:
+    """What is wrong with one setting, in plain words, with the option that sets it if there is one."""
     path = ".".join([name, *map(str, detail["loc"])])
     if detail["type"] == "extra_forbidden":
-        return f"{path}: there is no such setting{nearest(str(detail['loc'][-1]), section.model_fields)}"
+        key = str(detail["loc"][-1])
+        meant = _meant(sections, key, detail["input"], home=name) or nearest(key, sections[name].model_fields)
+        return f"{path}: there is no such setting{meant}"
     if detail["type"] == "value_error":  # raised by a section's own check, whose message names both fields
         return f"{path}: {detail['ctx']['error']}"
-    return f"{path}={detail['input']!r}: {detail['msg'][0].lower()}{detail['msg'][1:]}"
+    words, value = _in_words(detail), detail["input"]
+    if detail["type"] == "missing":
+        return f"{path}: {words}"
+    if path in OPTIONS and isinstance(value, int | float):
+        return f"{OPTIONS[path]} {value}: {words} (the setting {path})"
+    return f"{path}={_short(value)}: {words}"
+
+
+def _in_words(detail: ErrorDetails) -> str:
+    """What a value must be."""
+    context = detail.get("ctx", {})
+    limits = {key: f"{limit:g}" for key, limit in context.items() if isinstance(limit, float)}
+    kind = re.sub("_(type|parsing|parsing_size|from_float)$", "", detail["type"])
+    if kind in WORDS:
+        return WORDS[kind].format(**{**context, **limits})
+    return f"{detail['msg'][0].lower()}{detail['msg'][1:]}"
+
+
+def _short(value: Any) -> str:
+    return f"{value!r:.60}"
 
 
 def dump(values: Mapping[str, Any]) -> str:

@@ -32,8 +32,9 @@ def figure(value: float) -> str:
 class Console:
     """A listener that prints. Use it as a context manager, so that the live line is taken away at the end."""
 
-    def __init__(self, out: TextIO | None = None):
+    def __init__(self, out: TextIO | None = None, verbosity: int = 0):
         self.out = out or sys.stderr
+        self.verbosity = verbosity  # below 0 only the result is printed
         self._live: Any = None
         self._next_line = 0.0
         self._began: tuple[float, float] | None = None  # seconds and share of the budget at the first step seen
@@ -71,13 +72,16 @@ class Console:
             print(text, file=self.out, flush=True)
 
     def __call__(self, event: Event) -> None:
-        getattr(self, f"_{event.kind}")(event.figures)
+        if self.verbosity >= 0 or event.kind == "end":
+            getattr(self, f"_{event.kind}")(event.figures)
 
     def _preparing(self, f: dict[str, Any]) -> None:
         self.preparing(f["what"], f["done"], f["total"])
 
     def preparing(self, what: str, done: int, total: int) -> None:
         """How far the work on the data is."""
+        if self.verbosity < 0:
+            return
         share = f" {done:,} of {total:,}" if total else f" {done:,}" if done else ""
         self.passing(f"{what}{share} …")
 
@@ -136,7 +140,9 @@ class Console:
         self.line(f"resumed at step {f['step']:,}, after {duration(f['seconds'])}")
 
     def _timing(self, f: dict[str, Any]) -> None:
-        """Where the time went is in the log."""
+        """Where the time went: for whoever asks, and in the log."""
+        if self.verbosity > 0:
+            self.line(f"{f['seconds']:>9,.1f} s  {f['phase']}")
 
     def _note(self, f: dict[str, Any]) -> None:
         self.line(f["text"])

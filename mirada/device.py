@@ -13,6 +13,9 @@ from mirada.errors import UsageError
 if TYPE_CHECKING:  # the command line asks for an allocator before anybody needs PyTorch
     import torch
 
+MOST_THREADS = 1024
+"""More is a mistake, and some systems cannot start them."""
+
 _M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_MAX = -1, -2, -4
 
 
@@ -20,6 +23,8 @@ def settle(device: str = "auto", threads: int | None = None) -> torch.device:
     """Choose the device (`auto` takes CUDA when there is one), and set the threads."""
     import torch
 
+    if threads is not None and not 1 <= threads <= MOST_THREADS:
+        raise UsageError(f"--threads {threads}: must be at least 1 and at most {MOST_THREADS}")
     chosen = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
     try:
         found = torch.device(chosen)

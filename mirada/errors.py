@@ -49,3 +49,8 @@ class Interrupted(MiradaError):
     """A run that was asked to stop, saved itself and can be resumed."""
 
     exit_code = 130
+
+
+def counted(count: int, noun: str) -> str:
+    """A number of things in a message: 1 thread, 1,200 threads."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

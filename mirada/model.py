@@ -11,7 +11,7 @@ from mirada import models, tasks
 from mirada.blocks import lay_out
 from mirada.bundle import Bundle
 from mirada.device import settle
-from mirada.errors import BundleError, ConfigError, UsageError
+from mirada.errors import BundleError, ConfigError, UsageError, counted
 from mirada.tasks.task import Model, Task
 
 M = TypeVar("M", bound=Model)
@@ -81,8 +81,9 @@ def info_text(path: str | Path) -> str:
         origin
         or (
             "training",
-            f"{run['steps']:,} steps, {run['epochs']:g} epochs, {run['seconds'] / 60:.1f} minutes on {run['device']} "
-            f"with {run['threads']} threads" + ("" if run["finished"] else " (not finished)"),
+            f"{counted(run['steps'], 'step')}, {run['epochs']:g} epochs, {run['seconds'] / 60:.1f} minutes "
+            f"on {run['device']} with {counted(run['threads'], 'thread')}"
+            + ("" if run["finished"] else " (not finished)"),
         ),
         *([] if origin else [("data id", data["fingerprint"][:16])]),
         ("written by", ", ".join(f"{name} {version}" for name, version in about["software"].items())),

@@ -10,19 +10,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field, ValidationError, model_validator
 
-from mirada import config
+from mirada import config, tasks
 from mirada.config import Section, build, dump, merge, nearest, override, read
 from mirada.errors import ConfigError, UsageError
+from mirada.tasks.translation import TranslationModel
+from mirada.training.run import check_config
+from mirada.training.settings import TrainConfig
+from tests.command import refused
 
 
 class Cake(Section):
     """A section of this test's own."""
 
-    layers: int = Field(2, ge=1)
-    sugar: float = 0.5
+    layers: int = Field(2, ge=1, le=20)
+    sugar: float = Field(0.5, gt=-0.5)
     icing: Literal["white", "pink"] = "white"
     toppings: tuple[str, ...] = ()
     candles: int | None = None
+    warm: bool = False
+    tiers: tuple[int, int] = (1, 1)
 
     @model_validator(mode="after")
     def _pink_needs_sugar(self) -> Cake:
@@ -59,11 +65,18 @@ def test_settings_become_sections_and_the_rest_is_default() -> None:
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
-        ({"cake": {"layer": 3}}, "cake.layer: there is no such setting (did you mean layers?)"),
-        ({"cake": {"sugr": 1}}, "cake.sugr: there is no such setting (did you mean sugar?)"),
+        ({"cake": {"layer": 3}}, "cake.layer: there is no such setting (did you mean cake.layers?)"),
+        ({"cake": {"sugr": 1}}, "cake.sugr: there is no such setting (did you mean cake.sugar?)"),
         ({"ofen": {"degrees": 3}}, "ofen: there is no such section (did you mean oven?)"),
         ({"oven": {"zzz": 3}}, "oven.zzz: there is no such setting (there are: degrees)"),
         ({"xyz": {}}, "xyz: there is no such section (there are: cake, oven)"),
+        ({"sugar": 1}, "sugar: there is no such setting (did you mean cake.sugar?)"),
+        ({"degree": 1}, "degree: there is no such setting (did you mean oven.degrees?)"),
+        ({"oven": {"sugar": 1}}, "oven.sugar: there is no such setting (did you mean cake.sugar?)"),
+        ({"kitchen": {"degrees": 1}}, "kitchen: there is no such section (did you mean oven.degrees?)"),
+        ({"xyz": 1}, "xyz: there is no such setting; write section.key=value (there are: cake, oven)"),
+        ({"num_layers": 1}, "num_layers: there is no such setting (did you mean cake.layers?)"),
+        ({"oven": {"n-layers": 1}}, "oven.n-layers: there is no such setting (did you mean cake.layers?)"),
     ],
 )
 def test_an_unknown_name_is_told_with_the_nearest_one(values: dict[str, Any], expected: str) -> None:
@@ -81,18 +94,67 @@ def test_all_problems_are_reported_at_once() -> None:
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
-        ({"layers": "many"}, "cake.layers='many': "),
-        ({"layers": 2.5}, "cake.layers=2.5: "),
-        ({"layers": None}, "cake.layers=None: "),
-        ({"layers": [1]}, "cake.layers=[1]: "),
-        ({"layers": 0}, "greater than or equal to 1"),
-        ({"icing": "blue"}, "'white' or 'pink'"),
-        ({"toppings": "nuts"}, "cake.toppings='nuts': "),
-        ({"toppings": [["nuts"]]}, "cake.toppings.0=['nuts']: "),
+        ({"layers": "many"}, "cake.layers='many': must be a whole number"),
+        ({"layers": 2.5}, "cake.layers=2.5: must be a whole number"),
+        ({"layers": None}, "cake.layers=None: must be a whole number"),
+        ({"layers": [1]}, "cake.layers=[1]: must be a whole number"),
+        ({"layers": 0}, "cake.layers=0: must be at least 1"),
+        ({"layers": 99}, "cake.layers=99: must be at most 20"),
+        ({"sugar": "much"}, "cake.sugar='much': must be a number"),
+        ({"sugar": -1}, "cake.sugar=-1: must be above -0.5"),
+        ({"sugar": float("inf")}, "cake.sugar=inf: must be a finite number"),
+        ({"sugar": float("nan")}, "cake.sugar=nan: must be a finite number"),
+        ({"warm": "maybe"}, "cake.warm='maybe': must be true or false"),
+        ({"icing": "blue"}, "cake.icing='blue': must be 'white' or 'pink'"),
+        ({"toppings": "nuts"}, "cake.toppings='nuts': must be a list: [one, two]"),
+        ({"toppings": [["nuts"]]}, "cake.toppings.0=['nuts']: must be text; put it in quotes"),
+        ({"tiers": [1]}, "cake.tiers.1: is missing"),
+        ({7: 1}, "cake.7=7: is not the name of a setting"),
+        ({"layers": "x" * 100_000}, "cake.layers='" + "x" * 59 + ": must be a whole number"),
     ],
 )
-def test_a_value_of_the_wrong_kind_is_named(values: dict[str, Any], expected: str) -> None:
-    assert expected in problem({"cake": values})
+def test_a_value_of_the_wrong_kind_is_named_in_plain_words(values: dict[Any, Any], expected: str) -> None:
+    assert problem({"cake": values}) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("lr=0.001", "lr: there is no such setting (did you mean train.lr?)"),
+        ("learning_rate=0.001", "learning_rate: there is no such setting (did you mean train.lr?)"),
+        ("train.learning-rate=0.001", "train.learning-rate: there is no such setting (did you mean train.lr?)"),
+        ("epochs=3", "epochs: there is no such setting (did you mean --epochs 3 (train.epochs)?)"),
+        ("num_epochs=3", "num_epochs: there is no such setting (did you mean --epochs 3 (train.epochs)?)"),
+        ("batch_size=32", "(did you mean train.batch_tokens (tokens, not sentences)?)"),
+        ("hidden_size=64", "(did you mean model.width?)"),
+        ("d_model=64", "(did you mean model.width?)"),
+        ("num_layers=6", "(did you mean model.encoder_layers or model.decoder_layers?)"),
+        ("n_heads=4", "(did you mean model.heads?)"),
+        ("vocab_size=100", "(did you mean tokenizer.vocabulary?)"),
+        ("beam_size=4", "(did you mean --beam 4 (decode.beam)?)"),
+        ("max_len=40", "(did you mean model.max_length?)"),
+        ("train.steps=0", "--steps 0: must be at least 1 (the setting train.steps)"),
+        ("train.minutes=-1", "--minutes -1: must be above 0 (the setting train.minutes)"),
+        ("train.lr=-1", "train.lr=-1: must be above 0"),
+    ],
+)
+def test_settings_as_other_toolkits_call_them(given: str, expected: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        check_config(merge({"model": {"name": "transformer"}, "data": {"files": ["a.tsv"]}}, override(given)))
+    assert str(caught.value).endswith(expected)
+
+
+def test_every_option_and_foreign_name_leads_to_a_setting() -> None:
+    sections = [section for task in map(tasks.find, tasks.HOMES) for section in task.sections.items()]
+    sections += [("train", TrainConfig), *(("model", section) for section in subclasses(Section))]
+    there = {f"{name}.{field}" for name, section in sections for field in section.model_fields}
+    assert set(config.OPTIONS) <= there
+    names = {path.split(".")[1] for path in there}
+    assert {name for meant in config.FOREIGN_NAMES.values() for name in meant} <= names
+
+
+def subclasses(section: type[Section]) -> list[type[Section]]:
+    return [below for kind in section.__subclasses__() for below in (kind, *subclasses(kind))]
 
 
 def test_a_contradiction_names_both_settings() -> None:
@@ -101,8 +163,9 @@ def test_a_contradiction_names_both_settings() -> None:
     assert "Value error" not in said
 
 
-def test_a_value_where_a_section_belongs() -> None:
-    assert "oven: is a section with keys" in problem({"oven": 200})
+@pytest.mark.parametrize("value", [200, 0, [], ""])
+def test_a_value_where_a_section_belongs(value: Any) -> None:
+    assert "oven: is a section with keys" in problem({"oven": value})
 
 
 def test_sections_are_frozen() -> None:
@@ -134,10 +197,24 @@ def test_overrides_are_read_as_yaml(text: str, expected: dict[str, Any]) -> None
     assert override(text) == expected
 
 
-@pytest.mark.parametrize("text", ["oven.degrees", "=3", " =3", ""])
+@pytest.mark.parametrize("text", ["oven.degrees", "=3", " =3", "", ".x=3", "a..b=3", "a." * 9_000 + "b=3"])
 def test_an_override_without_key_or_value_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match=r"section\.key=value"):
         override(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "way_out"),
+    [("model=lstm", "--model lstm"), ("task=tagging", "--task tagging"), ("train=3", r"write train\.key=value")],
+)
+def test_a_section_is_not_set_as_a_whole(text: str, way_out: str) -> None:
+    with pytest.raises(ConfigError, match=way_out):
+        override(text)
+
+
+@pytest.mark.parametrize("value", ["2020-13-45", "[" * 5_000, "[a"])
+def test_what_is_no_yaml_is_a_word(value: str) -> None:
+    assert override(f"cake.icing={value}") == {"cake": {"icing": value}}
 
 
 @pytest.mark.parametrize("number", ["1e-3", "1.0e-3", "0.001", ".001"])
@@ -248,3 +325,9 @@ def test_nearest_names_one_or_all() -> None:
 def test_the_mechanics_know_no_section() -> None:
     own = [value for value in vars(config).values() if isinstance(value, type) and issubclass(value, Section)]
     assert own == [Section]
+
+
+@pytest.mark.parametrize("threads", [0, -1, 100_000])
+def test_threads_that_cannot_be(threads: int, trained: TranslationModel) -> None:
+    said = refused("translate", trained.path, "el gato", "--threads", threads, code=2)
+    assert said.startswith(f"mirada: --threads {threads}: must be at least 1")

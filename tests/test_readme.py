@@ -1,4 +1,4 @@
-"""Every command of the README runs, in the order it stands there, on the toy language."""
+"""Every command of the README runs, in the order it stands there, on the toy language; those of the docs exist."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import pytest
+from typer.main import get_command
+
+from mirada.cli.app import app
 from tests import toy
 from tests.command import run
 
@@ -39,6 +44,19 @@ def test_commands_and_python(tmp_path: Path) -> None:
         )
         assert done.returncode == 0, done.stderr
     assert (tmp_path / "attention.png").stat().st_size > 1000
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/data.md", "docs/tasks.md", "docs/training.md"])
+def test_every_command_on_every_page_is_one_that_the_program_takes(page: str) -> None:
+    text = (Path(__file__).parent.parent / page).read_text(encoding="utf-8")
+    blocks = re.findall(r"```(?:console|sh)\n(.*?)```", text, re.DOTALL)
+    commands = [line[2:] for block in blocks for line in block.splitlines() if line.startswith("$ mirada ")]
+    commands += re.findall(r"`(mirada \w+ [^`…-][^`…]*)`", text)
+    assert len(commands) > 1
+    for command in commands:
+        _, verb, *rest = shlex.split(command.replace("$'", "'"), comments=True)
+        program: Any = get_command(app)
+        program.commands[verb].make_context(verb, rest)  # an unknown option or a missing argument raises
 
 
 def test_the_tree_names_what_there_is() -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mirada.cli.app import Bundle, Columns, Device, Json, Threads, app, listed, say
+from mirada.cli.app import Bundle, Columns, Device, Json, Threads, app, listed, note, say
 from mirada.cli.pictures import classify_pictures
 from mirada.cli.run import chunks, output
 
@@ -23,7 +23,7 @@ def classify(
     texts: Texts = None,
     file: File = None,
     out: Out = None,
-    why: Annotated[bool, typer.Option("--why", help="Of a bag: the words that decided.")] = False,
+    why: Annotated[bool, typer.Option("--why", help="Show the words that decided (bag models only).")] = False,
     json_: Json = False,
     threads: Threads = None,
     device: Device = None,
@@ -31,7 +31,7 @@ def classify(
     """The label of each text, tab, its probability; the lines come out in order.
 
     A model for pairs takes two texts with a tab between them.
-    Of a model for pictures, give files instead of texts: a picture each, or an .npz with many.
+    With a model for pictures, give files instead of texts: a picture each, or an .npz with many.
     """
     from mirada import api
     from mirada.bundle import read_card
@@ -95,12 +95,18 @@ def tag(
 def generate(
     bundle: Bundle,
     prompt: Annotated[str, typer.Argument(help="How the text begins.", show_default=False)] = "",
-    tokens: Annotated[int, typer.Option(help="Write so many at most.")] = 200,
+    tokens: Annotated[int, typer.Option(help="Write this many tokens at most.")] = 200,
     temperature: Annotated[float | None, typer.Option(help="Below 1 safer, above wilder.", show_default="0.8")] = None,
     top_k: Annotated[int | None, typer.Option(help="Choose among the k likeliest.", show_default=False)] = None,
-    top_p: Annotated[float | None, typer.Option(help="… that have this probability.", show_default=False)] = None,
+    top_p: Annotated[
+        float | None,
+        typer.Option(help="Choose among the likeliest that together have this probability.", show_default=False),
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Another seed, another text.", show_default="0")] = None,
-    beam: Annotated[int | None, typer.Option(help="Search for the likeliest; 1 is greedy.", show_default=False)] = None,
+    beam: Annotated[
+        int | None,
+        typer.Option(help="Search for the likeliest text with this many hypotheses; 1 is greedy.", show_default=False),
+    ] = None,
     count: Annotated[int, typer.Option(help="So many texts, with --- between them.")] = 1,
     json_: Json = False,
     threads: Threads = None,
@@ -156,7 +162,7 @@ def forecast(
     out: Out = None,
     picture: Annotated[Path | None, typer.Option(help="Draw it, as PNG.", show_default=False)] = None,
     samples: Annotated[int, typer.Option(help="Paths to simulate; the ranges are theirs.")] = 500,
-    seed: Annotated[int, typer.Option(help="Of the paths.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the simulated paths.")] = 0,
     json_: Json = False,
     threads: Threads = None,
     device: Device = None,
@@ -168,8 +174,8 @@ def forecast(
     answers = output(out)
     model = api.load(bundle, ForecastingModel, device=device or "auto", threads=threads)
     found = model.forecast(table, steps, samples, seed, listed(columns))
-    for note in found.notes:
-        say(f"mirada: {table}: {note}")
+    for remark in found.notes:
+        say(f"mirada: {table}: {remark}")
     if picture is not None:
         found.draw(picture)
     with answers as sink:
@@ -210,7 +216,7 @@ def embed(
     import numpy as np
 
     from mirada import api
-    from mirada.errors import UsageError
+    from mirada.errors import UsageError, counted
     from mirada.tasks.masked import MaskedModel
 
     if out is None:
@@ -232,4 +238,4 @@ def embed(
             np.savez(sink, sentences=np.concatenate(sentences), tokens=np.concatenate(tokens), offsets=offsets)
     except OSError as error:
         raise UsageError(f"--out {out}: cannot be written ({error.strerror})") from None
-    say(f"wrote the vectors of {len(tokens):,} texts to {out}")
+    note(f"wrote the vectors of {counted(len(tokens), 'text')} to {out}")

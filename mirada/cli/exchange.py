@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mirada.cli.app import app, say
+from mirada.cli.app import app, note, say
 from mirada.errors import UsageError
 
 
@@ -30,7 +30,7 @@ def import_(
     if out is None:
         raise UsageError("where should the bundle go? Name a directory: --out bundle")
     card = read_card(import_checkpoint(checkpoint, out))
-    for note in card["imported"]["notes"]:
-        say(f"note: {note}")
+    for line in card["imported"]["notes"]:
+        note(f"note: {line}")
     verb = "embed" if "masked" in card["imported"]["untrained"] else find(card["task"]).verb
     say(f"the bundle is in {out}; use it with: mirada {verb} {out} …")

@@ -24,9 +24,11 @@ from mirada.cli.app import (
     app,
     created,
     listed,
+    note,
     say,
+    verbosity,
 )
-from mirada.errors import UsageError
+from mirada.errors import UsageError, counted
 
 
 @app.command()
@@ -47,17 +49,25 @@ def train(
         Path | None, typer.Option(help="Go on from this bundle: fine-tune it on new data.", show_default=False)
     ] = None,
     model: Annotated[
-        str | None, typer.Option(help="The architecture.", show_default="by the task: transformer, …")
+        str | None,
+        typer.Option(help="The architecture: a name from `mirada models`.", show_default="by the task: transformer, …"),
     ] = None,
-    preset: Annotated[str | None, typer.Option(help="Sizes: tiny, small, base, big.", show_default="small")] = None,
+    preset: Annotated[
+        str | None, typer.Option(help="Sizes: tiny, small, base, big, auto.", show_default="auto: by the budget")
+    ] = None,
     minutes: Annotated[
-        float | None, typer.Option(help="Train this long.", show_default="until it stops improving")
+        float | None, typer.Option(help="Train this long, everything counted.", show_default="until it stops improving")
     ] = None,
-    epochs: Annotated[int | None, typer.Option(help="Passes over the data.", show_default=False)] = None,
-    steps: Annotated[int | None, typer.Option(help="Steps of the optimiser.", show_default=False)] = None,
+    epochs: Annotated[
+        int | None, typer.Option(help="Train for this many passes over the data.", show_default=False)
+    ] = None,
+    steps: Annotated[int | None, typer.Option(help="Train for this many optimiser steps.", show_default=False)] = None,
     config: Annotated[Path | None, typer.Option(help="A YAML file of settings.", show_default=False)] = None,
     set_: Set = None,
-    seed: Annotated[int | None, typer.Option(help="Of everything random.", show_default="1")] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Seed of all random numbers: data order, initial weights, dropout.", show_default="1"),
+    ] = None,
     threads: Threads = None,
     device: Device = None,
     resume: Annotated[
@@ -71,7 +81,7 @@ def train(
     from mirada.console import Console
 
     settings = configuration.merge(*map(configuration.override, set_ or []))
-    with Console() as console:
+    with Console(verbosity=verbosity()) as console:
         trained = api.train(
             pairs or [],
             out=out,
@@ -108,7 +118,9 @@ def check(
     dev: Annotated[
         list[Path] | None, typer.Option(help="Dev pairs, to see what training has of them.", show_default=False)
     ] = None,
-    test: Annotated[list[Path] | None, typer.Option(help="Test pairs, likewise.", show_default=False)] = None,
+    test: Annotated[
+        list[Path] | None, typer.Option(help="Test pairs, to see what training has of them.", show_default=False)
+    ] = None,
     from_: From = None,
     to: To = None,
     columns: Columns = None,
@@ -127,7 +139,7 @@ def check(
         raise UsageError(f"--list {list_}: exists already; choose another name")
     with ExitStack() as stack:
         excluded = stack.enter_context(created(list_, "--list")) if list_ else None
-        console = stack.enter_context(Console())
+        console = stack.enter_context(Console(verbosity=verbosity()))
         diagnosis = examine(
             pairs or [],
             source=source,
@@ -169,7 +181,10 @@ def compare(
     epochs: Annotated[int | None, typer.Option(help="Passes over the data, each.", show_default=False)] = None,
     steps: Annotated[int | None, typer.Option(help="Steps of the optimiser, each.", show_default=False)] = None,
     set_: Set = None,
-    seed: Annotated[int | None, typer.Option(help="Of everything random.", show_default="1")] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Seed of all random numbers: data order, initial weights, dropout.", show_default="1"),
+    ] = None,
     threads: Threads = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is at --out.")] = False,
 ) -> None:
@@ -180,7 +195,7 @@ def compare(
 
     if out is None:
         raise UsageError("where should the report go? Name a directory: --out report")
-    with Console() as console:
+    with Console(verbosity=verbosity()) as console:
         result = comparing.compare(
             pairs or [],
             out=out,
@@ -209,7 +224,7 @@ def compare(
 def corpus(
     languages: Annotated[str, typer.Argument(help="es-en, pt-es, …: from Spanish, English, Portuguese to another.")],
     out: Annotated[Path, typer.Option(help="A TSV file: source, tab, every right translation.", show_default=False)],
-    pairs: Annotated[int, typer.Option(help="How many.")] = 10_000,
+    pairs: Annotated[int, typer.Option(help="How many pairs to write.")] = 10_000,
     seed: Annotated[int, typer.Option(help="Another seed gives other sentences.")] = 0,
     part: Annotated[str, typer.Option(help="training or test; they share no sentence.")] = "training",
     alignments: Annotated[
@@ -226,18 +241,20 @@ def corpus(
         aligned = stack.enter_context(created(alignments, "--alignments")) if alignments else None
         examples = builtin.choose(languages, part, pairs, seed)
         written = builtin.write(examples, stack.enter_context(created(out, "--out")), aligned)
-    say(f"wrote {written:,} pairs to {out}" + (f" and their alignments to {alignments}" if alignments else ""))
+    note(
+        f"wrote {counted(written, 'pair')} to {out}" + (f" and their alignments to {alignments}" if alignments else "")
+    )
 
 
 @app.command()
 def demo(
     out: Annotated[Path, typer.Option(help="Where everything goes.")] = Path("demo"),
-    minutes: Annotated[float, typer.Option(help="Train this long.")] = 4.0,
+    minutes: Annotated[float, typer.Option(help="Train this long, everything counted.")] = 4.0,
     threads: Threads = None,
 ) -> None:
     """Train Spanish → English on the built-in corpus, translate, score, draw: the main job in five minutes."""
     from mirada import demo as script
     from mirada.console import Console
 
-    with Console() as console:
+    with Console(verbosity=verbosity()) as console:
         script.run(out, minutes, threads, console)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from mirada.cli.app import Bundle, Json, app
+from mirada.cli.app import Bundle, Json, app, note, say
 from mirada.errors import UsageError
 
 
@@ -18,15 +18,22 @@ def neighbours(
     words: Annotated[list[str], typer.Argument(help="One word or several.", show_default=False)],
     count: Annotated[int, typer.Option(help="Neighbours of each.")] = 10,
     side: Annotated[str, typer.Option(help="source or target: whose embeddings.")] = "source",
+    fragments: Annotated[bool, typer.Option("--fragments", help="List beginnings of words too.")] = False,
     picture: Annotated[Path | None, typer.Option(help="A map of the words, as PNG.", show_default=False)] = None,
 ) -> None:
     """The words whose embeddings are nearest to a word's."""
     from mirada import api
 
     embeddings = api.load(bundle).embeddings(side)
+    if not fragments and embeddings.tokenizer.unit == "subwords" and embeddings.whole_words is None:
+        note("mirada: without its dev set the bundle does not tell words from fragments; both are listed")
     for word in words:
-        near = embeddings.neighbours(word, count)
-        print(f"{word}: " + ", ".join(f"{text} {cosine:.2f}" for text, cosine in near))
+        near, pieces = embeddings.neighbours(word, count, fragments), embeddings.pieces(word)
+        name = word
+        if len(pieces) > 1:
+            say(f"mirada: the model has no vector of {word!r}, it reads {' + '.join(pieces)}; their average is used")
+            name = f"{word} (average of {len(pieces)} subwords)"
+        print(f"{name}: " + ", ".join(f"{text} {cosine:.2f}" for text, cosine in near))
     if picture is not None:
         embeddings.draw(words, picture)
 

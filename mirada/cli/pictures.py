@@ -10,9 +10,9 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
-from mirada.cli.app import Bundle, Device, Json, Threads, app, say
+from mirada.cli.app import Bundle, Device, Json, Threads, app, note, say
 from mirada.cli.run import chunks, output
-from mirada.errors import MiradaError, UsageError
+from mirada.errors import MiradaError, UsageError, counted
 
 
 @app.command()
@@ -97,8 +97,8 @@ def _write(
                     say(f"mirada: {found}; its line is left empty")
                     sink.write("{}\n" if json_ else "\n")
                     continue
-                for note in found.notes:
-                    say(f"mirada: {place}: {note}")
+                for remark in found.notes:
+                    say(f"mirada: {place}: {remark}")
                 sink.write(line(number, place, found) + "\n")
             sink.flush()
     return whole
@@ -126,8 +126,8 @@ def _draw(model: Any, picture: str, look: Path, decode: dict[str, Any]) -> None:
 def shapes(
     out: Annotated[Path, typer.Option(help="A new folder; of videos an .npz file.", show_default=False)],
     moving: Annotated[bool, typer.Option("--moving", help="Videos, labelled with the way a shape moves.")] = False,
-    language: Annotated[str, typer.Option(help="Of the captions: es, en, pt.")] = "es",
-    count: Annotated[int, typer.Option(help="How many.")] = 3000,
+    language: Annotated[str, typer.Option(help="Language of the captions: es, en, pt.")] = "es",
+    count: Annotated[int, typer.Option(help="How many to write.")] = 3000,
     part: Annotated[str, typer.Option(help="training, or test with things that training never shows.")] = "training",
     seed: Annotated[int, typer.Option(help="Another seed gives other pictures.")] = 0,
 ) -> None:
@@ -147,7 +147,7 @@ def _write_scenes(out: Path, language: str, count: int, part: str, seed: int) ->
 
     found = scenes.scenes(language, part, count, seed)
     out.mkdir(parents=True)
-    say(f"wrote {scenes.write(found, out):,} pictures and their captions, {out / 'scenes.tsv'}")
+    note(f"wrote {counted(scenes.write(found, out), 'picture')} and their captions, {out / 'scenes.tsv'}")
 
 
 def _write_videos(out: Path, count: int, part: str, seed: int) -> None:
@@ -160,4 +160,4 @@ def _write_videos(out: Path, count: int, part: str, seed: int) -> None:
     videos, labels = moving_shapes(count, 2 * seed + (part == "test"))
     with open(out, "xb") as sink:
         np.savez(sink, images=videos, labels=labels)
-    say(f"wrote {count:,} videos and the way each shape moves, {out}")
+    note(f"wrote {counted(count, 'video')} and the way each shape moves, {out}")

@@ -35,16 +35,28 @@ def translate(
     ] = None,
     prefix: Annotated[str, typer.Option(help="How every translation has to begin.", show_default=False)] = "",
     sample: Annotated[bool, typer.Option("--sample", help="Draw at random instead of searching.")] = False,
-    temperature: Annotated[float | None, typer.Option(help="Of --sample.", show_default="1")] = None,
-    top_k: Annotated[int | None, typer.Option(help="Of --sample.", show_default=False)] = None,
-    top_p: Annotated[float | None, typer.Option(help="Of --sample.", show_default=False)] = None,
-    seed: Annotated[int | None, typer.Option(help="Of --sample.", show_default="0")] = None,
+    temperature: Annotated[
+        float | None, typer.Option(help="With --sample: below 1 safer, above 1 wilder.", show_default="1")
+    ] = None,
+    top_k: Annotated[
+        int | None, typer.Option(help="With --sample: choose among the k likeliest tokens.", show_default=False)
+    ] = None,
+    top_p: Annotated[
+        float | None,
+        typer.Option(
+            help="With --sample: choose among the likeliest tokens that together have this probability.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="With --sample: another seed gives another translation.", show_default="0")
+    ] = None,
     threads: Threads = None,
     device: Device = None,
 ) -> None:
     """Translate texts, the lines of a file, or standard input; the lines come out in order.
 
-    Of a gettext catalog (--file app.po) what is untranslated is filled and marked fuzzy; the rest stays as it was.
+    In a gettext catalog (--file app.po) what is untranslated is filled and marked fuzzy; the rest stays as it was.
     """
     from mirada import api
     from mirada.data.readers import find_format

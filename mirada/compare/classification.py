@@ -20,6 +20,7 @@ SHORT_CLASSES = ((1, 5), (6, 10), (11, 20), (21, 50))
 """In words; longer texts are a class of their own. The short ones where no text has more than 50 words."""
 
 MAJORITY = "majority"
+RECURRENT = {"jordan", "elman", "lstm", "gru"}
 
 
 class ClassificationSubject(ReadingSubject):
@@ -35,22 +36,31 @@ class ClassificationSubject(ReadingSubject):
     timed = "dev texts handed over at once"
     best = "Best labels"
     quality = "Accuracy on the dev part, in percent; the line is always the commonest label"
-    about_paths = (
-        "Read in both directions, a text's first word hears of its last too; in one direction a word only hears of "
-        "those before it."
-    )
     asked = ("text", "label")
     about_samples = (
         "Texts of the dev part from short to long, chosen by their length alone, with the label that each model gave "
         "and how sure it was. ✗ is not the true label."
     )
-    about_length = (
-        "A bag of words counts what occurs, however long the text is. A recurrent network has to carry what it read "
-        "at the beginning to the end; self-attention reaches every word at once, but has more of them to choose from."
-    )
     beside = (MAJORITY,)
     shown = 300
     marks_wrong = True
+
+    def about_length(self, c: Comparison) -> str:
+        names = {entrant.settings.get("name") for entrant in c.entrants}
+        said = {
+            "A bag of words counts what occurs, however long the text is.": {"bag"},
+            "A recurrent network has to carry what it read at the beginning to the end.": RECURRENT,
+            "Self-attention reaches every word at once, but has more of them to choose from.": {"transformer"},
+        }
+        return " ".join(sentence for sentence, about in said.items() if names & about)
+
+    def about_paths(self, c: Comparison) -> str:
+        if not any(entrant.settings.get("name") in RECURRENT for entrant in c.entrants):
+            return ""
+        return (
+            "Read in both directions, a text's first word hears of its last too; in one direction a word only hears of "
+            "those before it."
+        )
 
     def asks(self, prepared: Prepared, most: int) -> list[str]:
         return [text for text, _ in prepared.dev[:most]]

@@ -81,7 +81,7 @@ def by_length(c: Comparison, subject: Subject) -> str:
     read = subject.lengths_of.removesuffix("words").strip() or subject.sequence
     drawn = pictures.quality_by_length(c.entrants, read, f"{subject.lengths_of} ({c.used})")
     picture = shown(drawn, f"{caption}.{hollow}")
-    return f"<p>{e(subject.about_length)}</p>" + beside(picture, figures(c, caption, columns))
+    return f"<p>{e(subject.about_length(c))}</p>" + beside(picture, figures(c, caption, columns))
 
 
 def by_time(c: Comparison, subject: Subject) -> str:
@@ -128,7 +128,7 @@ def paths(c: Comparison, subject: Subject) -> str:
         f"What one {word} tells another has to pass through every step between them, and fades on the way. Counted "
         f"here are the fewest steps between the two {word}s that are worst off, in {subject.sequence}s of n {word}s: a "
         "formula of the architecture, not a measurement (after Vaswani et al. 2017, “Attention Is All You Need”, "
-        f"section 4, table 1). {subject.about_paths}"
+        f"section 4, table 1). {subject.about_paths(c)}"
     )
     return f"<p>{e(told.strip())}</p>" + table(f"Steps between two {word}s, at most", heads, rows)
 
@@ -246,7 +246,8 @@ def attention(c: Comparison) -> str:
             without.append(entrant.name)
             continue
         text = "".join(entrant.attention.target[:-1]).strip()
-        caption = f"{model(c, entrant, 'b')} <span dir='auto'>{e(text) or '—'}</span>"
+        largest = max((weight for row in entrant.attention.weights for weight in row), default=0.0)
+        caption = f"{model(c, entrant, 'b')} <span dir='auto'>{e(text) or '—'}</span> (strongest blue: {largest:.2f})"
         picture = pictures.attention(entrant.attention, entrant.name, number)
         drawn += f"<figure>{picture}<figcaption>{caption}</figcaption></figure>"
     told = (

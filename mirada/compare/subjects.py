@@ -87,10 +87,6 @@ class Subject:
     """Scores that are the same whatever the model: baselines."""
     lengths_of: ClassVar[str] = "words"
     """What the length of an example is counted in."""
-    about_length: ClassVar[str] = ""
-    """What quality by length can show."""
-    about_paths: ClassVar[str] = ""
-    """What the longest paths show besides."""
     asked: ClassVar[tuple[str, str]] = ("", "")
     """What stands before a sample and its truth: source, reference."""
     about_samples: ClassVar[str] = ""
@@ -131,6 +127,14 @@ class Subject:
 
     def by_length(self, model: Any, prepared: Prepared) -> list[LengthScore]:
         return []
+
+    def about_length(self, c: Comparison) -> str:
+        """What quality by length can show of the models that are compared."""
+        return ""
+
+    def about_paths(self, c: Comparison) -> str:
+        """What the longest paths show besides."""
+        return ""
 
     def attended(self, prepared: Prepared) -> str:
         """The dev sentence whose attention is shown; nothing if none is."""

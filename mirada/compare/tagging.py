@@ -31,9 +31,12 @@ class TaggingSubject(ReadingSubject):
     timed = "dev sentences handed over at once"
     best = "Best tags"
     quality = "Quality of all tags of the dev part"
-    about_paths = "Without a path, a word gets its tag without regard to its neighbours."
     asked = ("sentence", "tags")
     about_samples = "Sentences of the dev part from short to long, chosen by their length alone. ✓ has no wrong tag."
+
+    def about_paths(self, c: Comparison) -> str:
+        alone = any(entrant.settings.get("name") == "memoryless" for entrant in c.entrants)
+        return "Without a path, a word gets its tag without regard to its neighbours." if alone else ""
 
     def asks(self, prepared: Prepared, most: int) -> list[list[str]]:
         return [words for words, _ in prepared.dev[:most]]

@@ -33,21 +33,34 @@ class TranslationSubject(Subject):
     best = "Best translations"
     quality = "Quality of all translations of the dev part"
     lengths_of = "source words"
-    about_paths = (
-        "Attention on top of a recurrent network shortens the way from source to target; the way within a sentence "
-        "stays."
-    )
     asked = ("source", "reference")
     about_samples = (
         "Sentences of the dev part from short to long, chosen by their length alone. ✓ is equal to a reference."
     )
     right = "equal to a reference"
     counted = "both sides counted"
-    about_length = (
-        "The bottleneck: an encoder–decoder without attention hands the decoder one vector, as long for a long "
-        "sentence as for a short one. If that is too little, its line falls further than the others where sentences "
-        "grow. With attention, every target word looks at all source words again."
-    )
+
+    def about_length(self, c: Comparison) -> str:
+        without = [entrant for entrant in c.entrants if entrant.settings.get("attention") == "none"]
+        if not without:
+            return "With attention, every target word looks at all source words again, however long the sentence is."
+        bottleneck = (
+            "The bottleneck: an encoder–decoder without attention hands the decoder one vector, as long for a long "
+            "sentence as for a short one. If that is too little, its line falls where sentences grow"
+        )
+        if len(without) == len(c.entrants):
+            return f"{bottleneck}."
+        return (
+            f"{bottleneck}, further than the others. With attention, every target word looks at all source words again."
+        )
+
+    def about_paths(self, c: Comparison) -> str:
+        if all(entrant.settings.get("attention") in (None, "none") for entrant in c.entrants):
+            return ""
+        return (
+            "Attention on top of a recurrent network shortens the way from source to target; the way within a sentence "
+            "stays."
+        )
 
     def asks(self, prepared: Prepared, most: int) -> list[str]:
         return [source for source, _ in prepared.dev[:most]]

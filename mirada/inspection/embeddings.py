@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -23,31 +26,60 @@ class Embeddings:
 
     tokenizer: Tokenizer
     table: Tensor  # [V, D]
+    bundle: Path | None = None
+    """Where the table comes from: its dev set tells whole words from fragments."""
 
     def vector(self, word: str) -> Tensor:
         """[D]: the word's row, or the mean of its subwords' rows."""
+        return self.table[self._ids(word)].mean(0)
+
+    def pieces(self, word: str) -> list[str]:
+        """What the model reads the word as: itself, or several subwords."""
+        return [piece.strip() for piece in self.tokenizer.pieces(self._ids(word))]
+
+    def _ids(self, word: str) -> list[int]:
         ids = self.tokenizer.encode([word.strip()])[0]
         if not word.strip() or not ids:
             raise InputError("an empty word has no neighbours; give a word")
-        return self.table[ids].mean(0)
+        if self.tokenizer.unknown in ids:
+            raise InputError(f"{word.strip()!r}: is not in the model's vocabulary, so it has no neighbours")
+        return ids
 
-    def neighbours(self, word: str, count: int = 10) -> list[tuple[str, float]]:
-        """The subwords that begin a word and are nearest to the given one, by cosine: a·b / (|a| |b|)."""
+    def neighbours(self, word: str, count: int = 10, fragments: bool = False) -> list[tuple[str, float]]:
+        """The words nearest to the given one, by cosine: a·b / (|a| |b|). With `fragments` also beginnings of words.
+
+        Without a dev set in the bundle nothing tells the two apart, and both are shown.
+        """
         if count < 1:
-            raise UsageError(f"cannot show {count} neighbours")
+            raise UsageError(f"--count {count}: must be at least 1")
         vector = self.vector(word)
         cosines = torch.nn.functional.cosine_similarity(self.table, vector, dim=-1)  # [V]
+        whole = None if fragments else self.whole_words
         found: list[tuple[str, float]] = []
         for row in cosines.argsort(descending=True).tolist():
-            piece = self._whole_word(row)
-            if piece.isalpha() and len(piece) > 1 and piece != word.strip():
+            piece = self._word(row)
+            listed = piece.isalpha() and len(piece) > 1 and piece != word.strip()
+            if listed and (whole is None or row in whole):
                 found.append((piece, float(cosines[row])))
             if len(found) == count:
                 break
         return found
 
-    def _whole_word(self, row: int) -> str:
-        """The word that a row stands for; nothing if it is a part of one."""
+    @cached_property
+    def whole_words(self) -> set[int] | None:
+        """The subwords that are words in the dev set more often than they begin longer ones; None if nothing tells."""
+        if self.tokenizer.unit != "subwords":
+            return None
+        texts = _dev_texts(self.bundle) if self.bundle else []
+        uses: Counter[int] = Counter()
+        for ids in self.tokenizer.encode(texts):
+            pieces = [*self.tokenizer.pieces(ids), ""]
+            for place, row in enumerate(ids):
+                uses[row] += -1 if pieces[place + 1][:1].isalpha() else 1
+        return {row for row, balance in uses.items() if balance > 0} if texts else None
+
+    def _word(self, row: int) -> str:
+        """The word that a row stands for or begins; nothing if it is an inner part of one."""
         piece = self.tokenizer.pieces([row])[0]
         if self.tokenizer.unit == "subwords":
             return piece[1:] if piece.startswith(" ") else ""
@@ -79,3 +111,20 @@ class Embeddings:
             figure.savefig(path, dpi=120)
         except (OSError, ValueError) as error:
             raise UsageError(f"{path}: the picture cannot be written ({error})") from None
+
+
+def _dev_texts(bundle: Path) -> list[str]:
+    """The texts of a bundle's dev set, if it has one."""
+    for name in ("data/dev.jsonl", "dev.jsonl"):
+        try:
+            with open(bundle / name, encoding="utf-8") as lines:
+                return [text for line in lines for text in _texts(json.loads(line))]
+        except (OSError, ValueError, RecursionError):  # left out, or altered: it is not needed
+            continue
+    return []
+
+
+def _texts(value: object) -> list[str]:
+    """Every text inside a value of JSON."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [value] if isinstance(value, str) else [text for part in inner for text in _texts(part)]

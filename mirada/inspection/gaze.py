@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import wrap
 
 import numpy as np
 import numpy.typing as npt
@@ -28,13 +29,17 @@ class Gaze:
 
     def draw(self, path: str | Path) -> None:
         """A row a token: the average of all heads, then every head; what is looked at is light, the rest is dark."""
+        from matplotlib.cm import ScalarMappable
+        from matplotlib.colors import Normalize
         from matplotlib.figure import Figure
 
         layers, heads, rows = self.weights.shape[:3]
         titles = ["all heads", *(f"{layer + 1}.{head + 1}" for layer in range(layers) for head in range(heads))]
         maps = np.concatenate([self.mean[None], self.weights.reshape(layers * heads, *self.weights.shape[2:])])
         cell = 0.75
-        figure = Figure(figsize=(len(titles) * cell + 1.6, rows * cell + 0.7), layout="constrained")
+        across = len(titles) * cell + 2.4
+        heading = "\n".join(shown(line, space=" ") for line in wrap(self.text, round(across * 13)))
+        figure = Figure(figsize=(across, rows * cell + 0.9 + 0.2 * (heading.count("\n") + 1)), layout="constrained")
         axes = figure.subplots(rows, len(titles), squeeze=False)
         for row, token in enumerate(self.tokens):
             for column, title in enumerate(titles):
@@ -45,6 +50,10 @@ class Gaze:
                 if row == 0:
                     box.set_title(title, fontsize=8)
             axes[row][0].set_ylabel(shown(token), rotation=0, ha="right", va="center", fontsize=8)
+        scale = figure.colorbar(ScalarMappable(Normalize(0, 1), "gray"), ax=axes, fraction=0.2 / across, aspect=30)
+        scale.set_ticks([0, 1], labels=["0", "largest"], fontsize=7)
+        scale.set_label("attention weight, beside the largest of the box", fontsize=8)
+        figure.suptitle(heading, fontsize=10)
         figure.supxlabel("layer.head", fontsize=8)
         figure.savefig(path, dpi=120)
 

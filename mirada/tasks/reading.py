@@ -41,7 +41,7 @@ def embeddings_of(network: nn.Module, tokenizer: Tokenizer, where: Path) -> Embe
     table = getattr(network, "embedding", None)
     if not isinstance(table, nn.Embedding):
         raise UsageError(f"{where}: its model has no word vectors")
-    return Embeddings(tokenizer, table.weight.detach().cpu())
+    return Embeddings(tokenizer, table.weight.detach().cpu(), where)
 
 
 def start_from_vectors(network: nn.Module, tokenizer: Tokenizer, path: str | None) -> list[str]:

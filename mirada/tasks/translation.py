@@ -212,6 +212,7 @@ class TranslationModel(Writer):
             target=[*self.target_tokenizer.pieces(hypothesis.tokens), "</s>"],
             text=self.target_tokenizer.decode([hypothesis.tokens])[0],
             weights=hypothesis.attention.permute(1, 2, 0, 3).cpu().numpy(),  # [T, L, H, S] -> [L, H, T, S]
+            sentence=text,
         )
 
     def embeddings(self, side: str = "source") -> Embeddings:
@@ -219,7 +220,7 @@ class TranslationModel(Writer):
         if side not in ("source", "target"):
             raise UsageError(f"--side {side}: there are source and target")
         table: nn.Embedding = getattr(self.network, f"{side}_embedding")
-        return Embeddings(getattr(self, f"{side}_tokenizer"), table.weight.detach().cpu())
+        return Embeddings(getattr(self, f"{side}_tokenizer"), table.weight.detach().cpu(), self.path)
 
 
 class TranslationTask(Task):

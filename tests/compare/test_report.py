@@ -78,6 +78,29 @@ def _poisoned(entrant: Entrant) -> Entrant:
     )
 
 
+def test_the_page_speaks_of_the_models_that_are_in_it(resumed: Resumed, classifiers: Resumed) -> None:
+    def said(comparison: Comparison, section: str, *places: int) -> str:
+        chosen = [comparison.entrants[place] for place in places]
+        return Page(report.render(replace(comparison, entrants=chosen))).text[section]
+
+    translators = resumed.comparison  # without attention, with it, and a Transformer
+    assert "The bottleneck" in said(translators, "length", 0, 1, 2)
+    assert "further than the others" in said(translators, "length", 0, 2)
+    assert "others" not in said(translators, "length", 0)
+    assert "bottleneck" not in said(translators, "length", 1, 2)
+    assert "on top of a recurrent network" in said(translators, "paths", 1, 2)
+    assert "on top of a recurrent network" not in said(translators, "paths", 0, 2)
+    bag, lstm, transformer = range(3)
+    sentences = {
+        bag: "A bag of words counts",
+        lstm: "A recurrent network has to",
+        transformer: "Self-attention reaches",
+    }
+    for kept in ((bag, lstm), (lstm, transformer), (bag, transformer)):
+        text = said(classifiers.comparison, "length", *kept)
+        assert [place for place, sentence in sentences.items() if sentence in text] == list(kept)
+
+
 def test_the_verdict_in_words(resumed: Resumed) -> None:
     def scored(*values: float) -> Comparison:
         entrants = []

@@ -7,9 +7,15 @@ from pathlib import Path
 import pytest
 import torch
 
+from mirada.data.tokenizer import Tokenizer
 from mirada.errors import InputError, UsageError
+from mirada.inspection.embeddings import Embeddings
 from mirada.tasks.translation import TranslationModel
+from tests import toy
 from tests.command import refused, run
+
+SPANISH = {"el", *toy.NOUNS, *toy.ADJECTIVES, *toy.VERBS}
+ENGLISH = {"the", *toy.NOUNS.values(), *toy.ADJECTIVES.values(), *toy.VERBS.values()}
 
 
 def test_the_nearest_rows_come_first(trained: TranslationModel) -> None:
@@ -28,6 +34,47 @@ def test_a_word_of_several_subwords_is_their_mean(trained: TranslationModel) -> 
     ids = embeddings.tokenizer.encode(["xylophone"])[0]
     assert len(ids) > 1
     torch.testing.assert_close(embeddings.vector("xylophone"), embeddings.table[ids].mean(0))
+
+
+def test_fragments_are_listed_only_when_asked_for(trained: TranslationModel) -> None:
+    for side, words in (("source", SPANISH), ("target", ENGLISH)):
+        embeddings = trained.embeddings(side)
+        listed = {word for word, _ in embeddings.neighbours("el", 1000)}
+        assert listed <= SPANISH | ENGLISH  # one vocabulary for both
+        whole = {word for word in words if len(embeddings.pieces(word)) == 1}
+        assert len(whole) > 8
+        assert whole - {"el"} <= listed
+        everything = {word for word, _ in embeddings.neighbours("el", 1000, fragments=True)}
+        assert listed < everything
+        assert any(word.startswith(part) for part in everything - listed for word in words)
+
+
+def test_without_a_dev_set_all_are_listed(trained: TranslationModel, tmp_path: Path) -> None:
+    embeddings = trained.embeddings()
+    bare = Embeddings(embeddings.tokenizer, embeddings.table)
+    assert bare.whole_words is None
+    assert bare.neighbours("gato", 50) == embeddings.neighbours("gato", 50, fragments=True)
+    (tmp_path / "dev.jsonl").write_text('["el gato"', encoding="utf-8")
+    assert Embeddings(embeddings.tokenizer, embeddings.table, tmp_path).whole_words is None
+
+
+def test_a_word_of_several_subwords_is_named_as_such(trained: TranslationModel) -> None:
+    done = run("neighbours", trained.path, "gatos", "--count", 2)
+    pieces = trained.embeddings().pieces("gatos")
+    assert "".join(pieces) == "gatos"
+    assert done.stdout.startswith(f"gatos (average of {len(pieces)} subwords): ")
+    assert f"no vector of 'gatos', it reads {' + '.join(pieces)}" in done.stderr
+    assert run("neighbours", trained.path, "gato").stderr == ""
+
+
+def test_a_word_that_is_not_in_the_vocabulary_is_refused() -> None:
+    tokenizer = Tokenizer.learn(["el gato ve el tren"], 100, unit="words")
+    embeddings = Embeddings(tokenizer, torch.eye(tokenizer.size))
+    assert "ve" in dict(embeddings.neighbours("gato"))
+    with pytest.raises(InputError, match="'perro': is not in the model's vocabulary"):
+        embeddings.neighbours("perro")
+    with pytest.raises(InputError, match="'perro'"):
+        embeddings.flat(["gato", "ve", "perro"])
 
 
 def test_a_map_keeps_equal_words_together(trained: TranslationModel, tmp_path: Path) -> None:

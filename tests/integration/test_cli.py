@@ -128,7 +128,7 @@ class TestBadInput:
         said = self.train(
             tmp_path, toy_tsv, "--set", "train.warmpu=3", "--set", "model.width=ten", "--set", "modle.x=1", code=2
         )
-        assert "did you mean warmup?" in said
+        assert "did you mean train.warmup?" in said
         assert "model.width='ten'" in said
         assert "did you mean model?" in said
         assert "did you mean tiny?" in self.train(tmp_path, toy_tsv, "--preset", "tny", code=2)

@@ -203,7 +203,7 @@ class Archive:
         for number, rows in self._rows():
             if not np.isfinite(rows).all():
                 bad = number + int(np.argmin(np.isfinite(rows).reshape(len(rows), -1).all(1))) + 1
-                raise DataError(f"{self.path}, picture {bad}: has numbers that are not finite")
+                raise DataError(f"{self.place(bad - 1)}: has numbers that are not finite")
             low, high = min(low, float(rows.min())), max(high, float(rows.max()))
         if low >= 0 and high <= 1:
             return UNIT
@@ -224,7 +224,7 @@ class Archive:
                 yield begin, np.frombuffer(content, dtype=self._dtype).reshape(count, *self.shape)
 
     def place(self, index: int) -> str:
-        return f"{self.path}, picture {index + 1}"
+        return f"{self.path}, {'video' if self.frames > 1 else 'picture'} {index + 1}"
 
     def __len__(self) -> int:
         return self.count

@@ -1,0 +1,116 @@
+"""What all verbs share: --version, how much is printed, and arguments that are empty."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import mirada
+from mirada.cli.app import app
+from mirada.errors import counted
+from mirada.tasks.translation import TranslationModel
+from tests import toy
+from tests.command import refused, run
+
+VERBS = [command.name or command.callback.__name__ for command in app.registered_commands if command.callback]
+
+
+def test_the_version() -> None:
+    for arguments in (["--version"], ["--quiet", "--version"], ["--version", "train"]):
+        done = run(*arguments)
+        assert (done.returncode, done.stdout) == (0, f"mirada {mirada.__version__}\n")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_says_how_much_it_prints(verb: str) -> None:
+    said = run(verb, "--help").stdout
+    assert "--verbose" in said
+    assert "--quiet" in said
+
+
+def corpus(folder: Path, before: list[str], after: list[str]) -> str:
+    done = run(*before, "corpus", "es-en", "--pairs", 3, "--out", folder / f"{len(list(folder.iterdir()))}.tsv", *after)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    return done.stderr
+
+
+def test_flags_stand_before_the_verb_or_after_it(tmp_path: Path) -> None:
+    assert "wrote 3 pairs" in corpus(tmp_path, [], [])
+    for flag in ("--quiet", "-q"):
+        assert corpus(tmp_path, [flag], []) == corpus(tmp_path, [], [flag]) == ""
+    for flag in ("--verbose", "-v"):
+        for said in (corpus(tmp_path, [flag], []), corpus(tmp_path, [], [flag])):
+            assert "wrote 3 pairs" in said
+            assert said.splitlines()[-1].startswith("mirada corpus: ")
+            assert said.endswith(" s\n")
+    assert "wrote 3 pairs" in corpus(tmp_path, [], [])  # nothing is left of an earlier call
+
+
+def test_quiet_and_verbose_contradict_each_other(tmp_path: Path) -> None:
+    for arguments in (["-q", "-v", "models"], ["-q", "models", "-v"], ["models", "-v", "-q"]):
+        assert "contradict" in refused(*arguments, code=2)
+
+
+def test_a_quiet_training_prints_its_result(tmp_path: Path) -> None:
+    pairs = toy.write(tmp_path / "pairs.tsv", toy.pairs(60))
+    settings = [part for setting in toy.SETTINGS for part in ("--set", setting)]
+    loud = run("train", pairs, "--out", tmp_path / "loud", "--steps", 2, *settings)
+    assert "forecast: " in loud.stderr
+    quiet = run("train", pairs, "--out", tmp_path / "quiet", "--steps", 2, *settings, "--quiet")
+    assert quiet.returncode == 0, quiet.stderr
+    *_, last = quiet.stderr.splitlines()
+    assert last.startswith("the bundle is in ")
+    for noise in ("data: ", "forecast: ", "step ", "reading"):
+        assert noise not in quiet.stderr
+
+
+def test_errors_are_printed_in_any_case(tmp_path: Path) -> None:
+    assert "there is no such directory" in refused("--quiet", "info", tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (["translate", "", "hola"], "bundle"),
+        (["info", ""], "bundle"),
+        (["check", ""], "pairs"),
+        (["check", "a.tsv", ""], "pairs"),
+        (["check", "--source", "", "--target", "b"], "--source"),
+        (["check", "a.tsv", "--list", ""], "--list"),
+        (["translate", "b", "--file", ""], "--file"),
+        (["translate", "b", "hola", "--out="], "--out"),
+        (["train", "a.tsv", "--task", "", "--out", "b"], "--task"),
+        (["train", "a.tsv", "--from", "", "--out", "b"], "--from"),
+        (["train", "a.tsv", "--dev", "", "--out", "b"], "--dev"),
+        (["train", "a.tsv", "--columns", "", "--out", "b"], "--columns"),
+        (["train", "--resume", ""], "--resume"),
+        (["compare", "a.tsv", "--models", "", "--out", "b"], "--models"),
+        (["import", "a", "--out", ""], "--out"),
+        (["forecast", "a", ""], "table"),
+        (["neighbours", "a", "b", "--picture", ""], "--picture"),
+    ],
+)
+def test_an_empty_name_is_no_name(arguments: list[str], name: str) -> None:
+    assert refused(*arguments, code=2).startswith(f'mirada: {name} "": is empty; ')
+
+
+def test_empty_texts_are_texts(trained: TranslationModel) -> None:
+    done = run("translate", trained.path, "", "--prefix", "")
+    assert (done.returncode, done.stdout) == (0, "\n")
+
+
+def test_no_help_text_is_a_riddle() -> None:
+    for verb in VERBS:
+        said = " ".join(run(verb, "--help").stdout.replace("│", " ").split())
+        assert " Of " not in said, verb
+        assert "> … " not in said, verb
+
+
+def test_one_thing_and_several() -> None:
+    assert [counted(number, "thread") for number in (0, 1, 1200)] == ["0 threads", "1 thread", "1,200 threads"]
+
+
+def test_a_model_of_one_thread_says_so(trained: TranslationModel) -> None:
+    assert "with 1 thread\n" in run("info", trained.path).stdout
