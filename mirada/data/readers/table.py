@@ -184,10 +184,6 @@ def _tabs_only(path: str, sample: Sequence[str]) -> bool:
 def _sniff(name: str, sample: Sequence[str], quotes: bool, way_out: str) -> str:
     """The delimiter with which most rows have as many cells as the first."""
     filled = [text for text in sample if text.strip()]
-    if len(filled) == 1 and "\r" in re.sub('"[^"]*"', "", filled[0]).rstrip("\r\n"):
-        raise DataError(
-            f"{name}, line 1: the lines end in a carriage return alone; convert the file with `tr '\\r' '\\n'`"
-        )
     scores = {delimiter: _consistency(sample, delimiter, quotes) for delimiter in DELIMITERS}
     best = max(DELIMITERS, key=lambda delimiter: scores[delimiter])
     if scores[best][0] >= 0.5 or not filled:
