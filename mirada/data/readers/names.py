@@ -1,6 +1,7 @@
 """What people call the columns and languages of a table: which of them are source and target."""
 
 import difflib
+import itertools
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -61,6 +62,12 @@ LANGUAGES = {
 }
 """Codes of common languages, and other codes and names of theirs, in their own language and some others."""
 
+CODES = {name: code for code, names in LANGUAGES.items() for name in (code, *names.split())}
+"""The code of a common language, from each of its codes and names."""
+
+_MOST_COMPARED = 1000
+"""Names that are looked at for one that was perhaps meant."""
+
 
 def is_number(column: str) -> bool:
     """Whether a column is asked for by its number."""
@@ -69,7 +76,7 @@ def is_number(column: str) -> bool:
 
 def nearest(asked: str, names: Iterable[str]) -> str:
     """A question about the name that was perhaps meant, or nothing."""
-    known = {name.strip().casefold(): name.strip() for name in names}
+    known = {name.strip().casefold(): name.strip() for name in itertools.islice(names, _MOST_COMPARED)}
     near = difflib.get_close_matches(asked.casefold(), known, 1)
     return f" (is {shown_text(known[near[0]])} meant?)" if near else ""
 
@@ -101,8 +108,8 @@ def _place(names: Sequence[str], language: str) -> int | None:
 
 def two_languages(first: Sequence[str], wanted: Wanted) -> tuple[int, int] | None:
     """The places of source and target if the row names just two languages, in this order unless that is not wanted."""
-    places = [place for place, cell in enumerate(first) if _language(cell)]
-    if len(places) != 2 or _language(first[places[0]]) == _language(first[places[1]]):
+    places = [place for place, cell in enumerate(first) if language_named(cell)]
+    if len(places) != 2 or language_named(first[places[0]]) == language_named(first[places[1]]):
         return None
     for source, target in (places, places[::-1]):
         if _fits(wanted.source_language, first[source]) and _fits(wanted.target_language, first[target]):
@@ -114,7 +121,7 @@ def are_names(cells: Sequence[str], wanted: Wanted) -> bool:
     """Whether the cells are names of two columns rather than two texts."""
     if named_columns(cells, wanted):
         return True
-    languages = {_language(cell) for cell in cells}
+    languages = {language_named(cell) for cell in cells}
     return None not in languages and len(languages) > 1
 
 
@@ -127,9 +134,9 @@ def _fits(language: str | None, name: str) -> bool:
     return any(matches(_plain(asked), _plain(name)) for asked in names)
 
 
-def _language(name: str) -> str | None:
-    """The code of a common language from its code or name."""
-    return next((code for code in LANGUAGES if _fits(code, name)), None)
+def language_named(name: str) -> str | None:
+    """The code of a common language from its code or name, or that of a variety of it (es-MX)."""
+    return CODES.get(_plain(name).partition("-")[0])
 
 
 def _plain(name: str) -> str:

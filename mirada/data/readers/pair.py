@@ -6,6 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from mirada.errors import DataError
+
+
+MOST_COLUMNS = 10_000
+"""Of a table; with more, it is taken for something else."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pair:
@@ -59,6 +65,13 @@ class Reader(Protocol):
     """One line on how the file is read: "CSV with ';' between cells, columns 'es' and 'en'"."""
 
     def __iter__(self) -> Iterator[Pair]: ...
+
+
+def too_many_columns(name: str, line: int, count: int) -> DataError:
+    return DataError(
+        f"{name}, line {line}: {count:,} columns, and {MOST_COLUMNS:,} is the most; is this a table with a row on each "
+        "line? Cut out the columns that are meant (`cut -f 1,2`)"
+    )
 
 
 def references(targets: Sequence[str]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from mirada.data.readers.names import are_names, is_number, named_columns, nearest, two_languages
-from mirada.data.readers.pair import Pair, Wanted, references
+from mirada.data.readers.pair import MOST_COLUMNS, Pair, Wanted, references, too_many_columns
 from mirada.data.text import LONGEST_LINE, StrPath, lines, shown_path, shown_text
 from mirada.errors import DataError, UsageError
 
@@ -92,21 +92,31 @@ def _rows(name: str, texts: Iterable[str], delimiter: str, quotes: bool) -> Iter
         yield from _quoted_rows(name, texts, delimiter)
     else:
         for number, text in enumerate(texts, 1):
+            if text.count(delimiter) >= MOST_COLUMNS:
+                raise too_many_columns(name, number, text.count(delimiter) + 1)
             yield number, text.removesuffix("\r\n").removesuffix("\n").split(delimiter)
 
 
 def _quoted_rows(name: str, texts: Iterable[str], delimiter: str) -> Iterator[Row]:
     """Rows whose cells may be quoted, and then hold delimiters and line ends."""
     row: list[str] = []  # the lines of the row that is being read
+    first, size = 1, 0
 
     def feed() -> Iterator[str]:
+        nonlocal size
         for text in texts:
             row.append(_hidden(text) if "\r" in text else text)
+            size += len(text)
+            if size > 2 * LONGEST_LINE:  # each cell is closed, but the row goes on and on
+                raise DataError(
+                    f"{name}, line {first}: a row is longer than {2 * LONGEST_LINE // 2**20} MiB; close its quotes, "
+                    f"or {_PLAIN_QUOTES}"
+                )
             yield row[-1]
 
     reader = csv.reader(feed(), delimiter=delimiter, strict=True)
     while True:
-        first = reader.line_num + 1
+        first, size = reader.line_num + 1, 0
         row.clear()
         limit = csv.field_size_limit(LONGEST_LINE)  # global, so it is put back after each row
         try:
@@ -117,6 +127,8 @@ def _quoted_rows(name: str, texts: Iterable[str], delimiter: str) -> Iterator[Ro
             raise _quote_fault(name, first, "".join(row), delimiter) from None
         finally:
             csv.field_size_limit(limit)
+        if len(cells) > MOST_COLUMNS:
+            raise too_many_columns(name, first, len(cells))
         yield first, [cell.replace(_RETURN, "\r") for cell in cells]
 
 

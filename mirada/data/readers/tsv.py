@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from mirada.data.readers.pair import ANYTHING, Pair, Wanted, references
+from mirada.data.readers.pair import ANYTHING, MOST_COLUMNS, Pair, Wanted, references, too_many_columns
 from mirada.data.text import StrPath, lines, shown_path, shown_text
 from mirada.errors import DataError
 
@@ -38,5 +38,7 @@ class Tsv:
 
     def __iter__(self) -> Iterator[Pair]:
         for number, line in enumerate(lines(self.path, lenient=self.lenient), 1):
+            if line.count("\t") >= MOST_COLUMNS:
+                raise too_many_columns(shown_path(self.path), number, line.count("\t") + 1)
             source, *targets = line.split("\t")
             yield Pair(source, references(targets or [""]), self.path, number)
