@@ -1,4 +1,7 @@
-"""Languages: their codes, and which one a line is in, offline: py3langid's naive Bayes over byte n-grams, 140 languages."""
+"""Languages: their codes, and which one a line is in.
+
+Lines are identified offline by py3langid, a naive Bayes classifier over byte n-grams that knows 140 languages.
+"""
 
 from __future__ import annotations
 
@@ -22,15 +25,14 @@ FEWEST_VOTES = 20
 FEWEST_FOREIGN = 50
 """Identified lines of a side from which a third language is refused."""
 
-# fmt: off
-_ISO_639_1 = frozenset("""
+_ISO_639_1 = """
     aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en eo
     es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik in io is it iu iw ja ji
     jv jw ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mo mr ms mt my na nb
     nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg sh si sk sl sm sn so sq sr
     ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu
-""".split())
-# fmt: on
+"""
+"""All codes of two letters, and those that were in use before."""
 _TAG = re.compile(r"([A-Za-z]{2,3})([-_@.][A-Za-z0-9]{1,8})*")
 
 _KIN = (
@@ -46,7 +48,7 @@ def code_fault(tag: str) -> str:
     Two letters must be of ISO 639-1. Three may be any: ISO 639-3 has thousands, and qaa to qtz are for everybody's use.
     """
     form = _TAG.fullmatch(tag)
-    if form and (len(form[1]) == 3 or form[1].lower() in _ISO_639_1):
+    if form and (len(form[1]) == 3 or form[1].lower() in _ISO_639_1.split()):
         return ""
     meant = language_named(tag)
     way_out = f"did you mean {meant}?" if meant else "write es, pt-BR, or three letters of ISO 639-3 such as nah"

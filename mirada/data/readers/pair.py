@@ -8,7 +8,6 @@ from typing import Protocol
 
 from mirada.errors import DataError
 
-
 MOST_COLUMNS = 10_000
 """Of a table; with more, it is taken for something else."""
 
