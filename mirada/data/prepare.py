@@ -167,7 +167,8 @@ def read_examples(files: PairFiles) -> tuple[Examples, tuple[str, ...]]:
             examples.append((pair.source, pair.targets))
     if not examples:
         raise DataError(f"{files}: has no sentence pairs to measure with")
-    return examples, tuple(f"passed over in {files}: {count:,} ({reason})" for reason, count in passed.items())
+    notes = [f"passed over in {files}: {count:,} ({reason})" for reason, count in passed.items()]
+    return examples, (*files.notes, *notes)
 
 
 def dump_examples(examples: Examples) -> str:

@@ -39,6 +39,8 @@ class DataConfig(Section):
     """What to do about lines with bytes that are not UTF-8: refuse the file, or leave them out."""
     quotes: bool = True
     """Of CSV: quotes hold a cell together; false takes them for characters like others."""
+    header: bool | Literal["auto"] = "auto"
+    """Of tables: whether the first row names the columns and is no pair; auto finds out, and says so."""
     fuzzy: bool = False
     """Of gettext catalogs: learn from entries that are marked fuzzy too."""
 
@@ -62,7 +64,9 @@ class DataConfig(Section):
     @property
     def wanted(self) -> Wanted:
         lenient = self.invalid_bytes == "drop"
-        return Wanted(self.columns, self.source_language, self.target_language, self.quotes, lenient, self.fuzzy)
+        header = None if self.header == "auto" else self.header
+        languages = self.source_language, self.target_language
+        return Wanted(self.columns, *languages, self.quotes, lenient, header=header, fuzzy=self.fuzzy)
 
     def open(self) -> PairFiles:
         """The files to learn from."""
@@ -126,6 +130,8 @@ class PairFiles:
                 self.add(file, open_pairs(file, wanted, format_))
 
     def add(self, path: str, reader: Reader) -> None:
+        if note := getattr(reader, "note", ""):
+            self.notes.append(f"{path}: {note}")
         self.readers.append((path, reader))
 
     def __iter__(self) -> Iterator[Pair]:

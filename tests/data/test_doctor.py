@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -186,9 +187,9 @@ def test_a_few_lines_or_a_mixture_are_not_refused(tmp_path: Path) -> None:
 def test_swapped_dev_and_test_sets_are_refused(tmp_path: Path) -> None:
     right = [(f"{source} {number}", target) for number in range(8) for source, target in GOOD]
     data, dev = toy.write(tmp_path / "data.tsv", right), toy.write(tmp_path / "dev.tsv", SWAPPED)
-    given = {"source_language": "es", "target_language": "en"}
+    given: dict[str, Any] = {"source_language": "es", "target_language": "en"}
     for which in ("dev", "test"):
-        finding = api.check(data, **{which: dev}, **given).findings[0]
+        finding = api.check(data, **{**given, which: dev}).findings[0]
         assert (finding.kind, finding.training) == ("languages", "refuses the file")
         assert finding.title.startswith(f"{dev}: its lines are en → es")
     with pytest.raises(DataError, match=r"dev\.tsv: its lines are en → es"):
@@ -198,8 +199,8 @@ def test_swapped_dev_and_test_sets_are_refused(tmp_path: Path) -> None:
 
 def test_a_check_names_what_it_passes_over_in_a_dev_or_test_set(tmp_path: Path) -> None:
     data, dev = toy.write(tmp_path / "data.tsv", GOOD), toy.write(tmp_path / "dev.tsv", [("uno", "one"), ("dos", "")])
-    for which in ("dev", "test"):
-        assert api.check(data, **{which: dev}).notes == [f"passed over in {dev}: 1 (lines with one side only)"]
+    for given in (api.check(data, dev=dev), api.check(data, test=dev)):
+        assert given.notes == [f"passed over in {dev}: 1 (lines with one side only)"]
 
 
 def test_numbers_may_be_written_otherwise() -> None:

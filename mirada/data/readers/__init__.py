@@ -18,6 +18,7 @@ from pathlib import Path
 
 from mirada.data.readers.pair import ANYTHING, Pair, Reader, Wanted
 from mirada.data.readers.parallel import Parallel
+from mirada.data.readers.tsv import has_header
 from mirada.data.text import faults_named, opened_text, shown_path
 from mirada.errors import DataError, UsageError
 
@@ -73,7 +74,7 @@ def open_pairs(path: str, wanted: Wanted = ANYTHING, format_: str | None = None)
     if format_ is not None and format_ not in FORMATS:
         raise UsageError(f"data.format={format_}: there is no such format; there are: {', '.join(FORMATS)}")
     chosen = format_ or find_format(path)
-    if chosen == "tsv" and (wanted.columns or wanted.labels):
+    if chosen == "tsv" and (wanted.columns or wanted.labels or has_header(path, wanted)):
         chosen = "csv"  # a table whose cells are kept apart by tabs
     module, name = FORMATS[chosen]
     reader: Reader = getattr(import_module(f"mirada.data.readers.{module}"), name)(path, wanted)

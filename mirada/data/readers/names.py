@@ -65,6 +65,20 @@ LANGUAGES = {
 CODES = {name: code for code, names in LANGUAGES.items() for name in (code, *names.split())}
 """The code of a common language, from each of its codes and names."""
 
+HEADER_PROBE = 50
+"""Rows that are looked at to find out whether the first one is a header."""
+
+_OTHER_COLUMNS = "id key number index line row date domain context notes note comments reference language lang string"
+_COLUMN_WORDS = frozenset(
+    word
+    for words in (*WELL_KNOWN, *WELL_KNOWN.values(), *LABELLED, _LABELS, _OTHER_COLUMNS)
+    for word in re.split("[ -]", words)
+)
+"""What names of columns are made of, besides those of languages."""
+
+_DATUM = re.compile(r"(?=.*\d)[\d.,:/ -]+")
+"""Numbers and dates."""
+
 _MOST_COMPARED = 1000
 """Names that are looked at for one that was perhaps meant."""
 
@@ -123,6 +137,38 @@ def are_names(cells: Sequence[str], wanted: Wanted) -> bool:
         return True
     languages = {language_named(cell) for cell in cells}
     return None not in languages and len(languages) > 1
+
+
+def is_header(first: Sequence[str], below: Sequence[Sequence[str]], chosen: Sequence[int], wanted: Wanted) -> bool:
+    """Whether the first row evidently names columns, of which some are chosen, rather than being an entry.
+
+    Its chosen cells are names of columns; or some other cell is one, or is a text above numbers or dates. What occurs
+    again below is no name.
+    """
+    names = [first[place].strip() for place in chosen]
+    if are_names(names[:2], wanted):
+        return True
+
+    def under(place: int) -> set[str]:
+        return {row[place].strip() for row in below if place < len(row)} - {""}
+
+    new = all(first[place].strip() not in under(place) for place in chosen)
+    if new and len(set(names)) == len(names) and all(map(_names_column, names)):
+        return True
+    for place in set(range(len(first))) - set(chosen):
+        name, cells = first[place].strip(), under(place)
+        if name and len(cells) > 1 and name not in cells and new:
+            data = all(map(_DATUM.fullmatch, cells))
+            if _names_column(name) or (data and not _DATUM.fullmatch(name)):
+                return True
+    return False
+
+
+def _names_column(cell: str) -> bool:
+    """Whether all words of a cell are such that names of columns are made of, one of them no mere code of a language."""
+    words = [word.rstrip("0123456789") for word in re.split(r"[\W_]+", _plain(cell)) if word]
+    known = len(words) <= 4 and all(word in _COLUMN_WORDS or word in CODES for word in words)
+    return known and any(word in _COLUMN_WORDS or len(word) > 3 for word in words)
 
 
 def _fits(language: str | None, name: str) -> bool:

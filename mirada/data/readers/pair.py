@@ -46,6 +46,8 @@ class Wanted:
     """Whether lines with bytes that are not UTF-8 are wanted too, their bytes as lone surrogates."""
     labels: bool = False
     """Whether the target is a label of the source, a text, rather than its translation."""
+    header: bool | None = None
+    """Whether the first row of a table names its columns; None finds out."""
     fuzzy: bool = False
     """Whether a catalog's fuzzy entries, translations somebody has yet to check, are wanted too."""
 
