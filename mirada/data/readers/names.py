@@ -165,7 +165,7 @@ def is_header(first: Sequence[str], below: Sequence[Sequence[str]], chosen: Sequ
 
 
 def _names_column(cell: str) -> bool:
-    """Whether all words of a cell are such that names of columns are made of, one of them no mere code of a language."""
+    """Whether all words of a cell are such as names of columns are made of, one of them no mere code of a language."""
     words = [word.rstrip("0123456789") for word in re.split(r"[\W_]+", _plain(cell)) if word]
     known = len(words) <= 4 and all(word in _COLUMN_WORDS or word in CODES for word in words)
     return known and any(word in _COLUMN_WORDS or len(word) > 3 for word in words)
