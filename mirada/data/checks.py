@@ -33,6 +33,7 @@ class Kind:
 
 
 KINDS: dict[str, Kind] = {
+    "languages": Kind("data in other languages than it is said to be in"),
     "invalid_bytes": Kind("lines with bytes that are not UTF-8 (of Latin-1? `iconv -f latin1 -t utf8`)", always=True),
     "blank": Kind("blank lines", always=True),
     "one_sided": Kind("lines with one side only", always=True),
@@ -57,6 +58,8 @@ KINDS: dict[str, Kind] = {
 class CheckConfig(Section):
     """What training does about doubtful pairs: drop leaves them out, keep learns from them all the same."""
 
+    languages: Literal["refuse", "keep"] = "refuse"
+    """What to do about data whose columns are swapped, or one of which is in a third language."""
     duplicate: Action = "drop"
     near_duplicate: Action = "keep"
     in_dev: Action = "drop"
@@ -78,7 +81,7 @@ class CheckConfig(Section):
     def action(self, kind: str) -> Action:
         if kind not in KINDS or KINDS[kind].always:
             return "drop"
-        return getattr(self, kind)
+        return "drop" if getattr(self, kind) == "drop" else "keep"
 
 
 _SURROGATE = re.compile("[\ud800-\udfff]")

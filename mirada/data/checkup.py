@@ -11,7 +11,7 @@ from mirada import config as configuration
 from mirada.data.checks import CheckConfig
 from mirada.data.doctor import Diagnosis, Doctor, Held, Notify
 from mirada.data.prepare import read_examples
-from mirada.data.sources import DataConfig, Paths, data_settings, named, open_some
+from mirada.data.sources import DataConfig, PairFiles, Paths, data_settings, named, open_some
 
 
 def check(
@@ -34,19 +34,26 @@ def check(
         {"data": DataConfig, "check": CheckConfig}, configuration.merge(settings or {}, {"data": given})
     )
     data: DataConfig = built["data"]
-    held, _ = read_examples(data.open_dev()) if data.dev else ([], ())
-    if test:
-        held += read_examples(open_some(named(test), data.wanted, data.format))[0]
+    held = [(str(files), *read_examples(files)) for files in _held_out(data, named(test))]
     # Read leniently, so that all such lines are found, and not the first alone.
-    refuses = frozenset({"invalid_bytes"} if data.invalid_bytes == "refuse" else ())
+    refuses = frozenset({"languages"} | ({"invalid_bytes"} if data.invalid_bytes == "refuse" else set()))
     doctor = Doctor(
         data.model_copy(update={"invalid_bytes": "drop"}).open(),
         built["check"],
         longest=data.max_tokens,
         languages=(data.source_language, data.target_language),
-        held=Held(held),
+        held=Held(pair for _, pairs, _ in held for pair in pairs),
         refuses=refuses,
         notify=notify,
     )
+    for name, pairs_held, passed in held:
+        doctor.check_set(name, pairs_held)
+        doctor.diagnosis.notes += passed
     with open(os.devnull, "w") as nowhere:
         return doctor.examine(excluded or nowhere)
+
+
+def _held_out(data: DataConfig, test: list[str]) -> list[PairFiles]:
+    """The dev and test sets that were given."""
+    dev = [data.open_dev()] if data.dev else []
+    return dev + ([open_some(test, data.wanted, data.format)] if test else [])

@@ -23,6 +23,7 @@ from mirada.data import language
 from mirada.data.checks import KINDS, CheckConfig, doubts, far_apart, faults
 from mirada.data.readers import Pair
 from mirada.data.sources import PairFiles
+from mirada.errors import DataError
 
 EXAMPLES = 3
 """Pairs shown of each kind of finding."""
@@ -35,6 +36,9 @@ Notify = Callable[[str, int, int], None]
 """Told how far the work is: what is being done, how much is done, out of how much."""
 
 REFUSES, LEAVES_OUT, KEEPS = "refuses the file", "leaves them out", "keeps them"
+
+_Votes = tuple[Counter[str], Counter[str]]
+"""How many lines look like which language, of source and target."""
 
 _LEFT_OUT, _DUPLICATE, _NEAR = 1, 2, 4  # bits of a pair's verdict
 
@@ -79,6 +83,8 @@ class Diagnosis:
 
     def share(self, finding: Finding) -> float:
         """Of the pairs that were looked at."""
+        if finding.kind == "languages":
+            return 1.0
         sampled = finding.kind in ("swapped", "wrong_language")
         return finding.count / max(1, self.language_sample if sampled else self.read)
 
@@ -261,16 +267,31 @@ class Doctor:
 
     def _expected_languages(self) -> tuple[str | None, str | None]:
         """What each side should be in: as given, or as most lines look; None when nobody can tell."""
-        looks = (
-            language.majority(pair.source for pair in self._sample),
-            language.majority(pair.targets[0] for pair in self._sample),
-        )
+        votes = _votes([(pair.source, pair.targets) for pair in self._sample])
+        looks = language.majority(votes[0]), language.majority(votes[1])
         self.diagnosis.looks_like = looks
+        self._check_languages(str(self.files), votes, len(self._verdicts), self._sample[:EXAMPLES])
         source, target = (
             look if given is None else language.primary(given) if language.known(given) else None
             for given, look in zip(self.languages, looks, strict=True)
         )
         return source, target
+
+    def check_set(self, name: str, pairs: Sequence[tuple[str, Sequence[str]]]) -> None:
+        """Refuse a dev or test set in other languages than the data is said to be in."""
+        self._check_languages(name, _votes(pairs[:: max(1, len(pairs) // SAMPLE)]), len(pairs))
+
+    def _check_languages(self, name: str, votes: _Votes, count: int, examples: Sequence[Pair] = ()) -> None:
+        """Refuse what is in other languages than it is said to be in; a mere check makes a finding of it."""
+        mismatch = language.mismatch(votes, self.languages)
+        if not mismatch or self.config.languages == "keep":
+            return
+        setting = "check.languages=keep"
+        if "languages" not in self.refuses:
+            raise DataError(f"{name}: {mismatch}; if all is right as it is: --set {setting}")
+        finding = Finding("languages", f"{name}: {mismatch}", REFUSES, setting, count)
+        finding.examples = [(pair.file, pair.line, _shown(pair)) for pair in examples]
+        self._findings[f"languages of {name}"] = finding
 
     def _note(self, kind: str, pair: Pair) -> None:
         finding = self._findings.get(kind)
@@ -317,6 +338,10 @@ def _repeated(hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
     again = np.zeros(len(hashes), dtype=bool)
     again[order[1:][ranked[1:] == ranked[:-1]]] = True
     return again
+
+
+def _votes(pairs: Sequence[tuple[str, Sequence[str]]]) -> _Votes:
+    return language.votes(source for source, _ in pairs), language.votes(targets[0] for _, targets in pairs)
 
 
 def _language_doubts(pair: Pair, expected: tuple[str | None, str | None]) -> list[str]:

@@ -68,6 +68,8 @@ class LabelledConfig(Section):
     """csv, tsv or jsonl, for files whose name does not tell."""
     invalid_bytes: Literal["refuse", "drop"] = "refuse"
     """What to do about lines with bytes that are not UTF-8: refuse the file, or leave them out."""
+    header: bool | Literal["auto"] = "auto"
+    """Whether the first row names the columns and is no text; auto finds out, and says so."""
     quotes: bool = True
     """Of CSV: quotes hold a cell together; false takes them for characters like others."""
     duplicates: Literal["drop", "keep"] = "drop"
@@ -91,8 +93,9 @@ class LabelledConfig(Section):
         return 2 if len(self.columns) == 3 else 1
 
     def open(self, paths: tuple[str, ...]) -> PairFiles:
-        lenient = self.invalid_bytes == "drop"
-        return PairFiles(paths, Wanted(self.columns, quotes=self.quotes, lenient=lenient, labels=True), self.format)
+        lenient, header = self.invalid_bytes == "drop", None if self.header == "auto" else self.header
+        wanted = Wanted(self.columns, quotes=self.quotes, lenient=lenient, header=header, labels=True)
+        return PairFiles(paths, wanted, self.format)
 
 
 @dataclass

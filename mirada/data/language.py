@@ -1,11 +1,18 @@
-"""Which language a line is in, offline: py3langid's naive Bayes over byte n-grams, 140 languages."""
+"""Languages: their codes, and which one a line is in.
+
+Lines are identified offline by py3langid, a naive Bayes classifier over byte n-grams that knows 140 languages.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 from typing import Any
+
+from mirada.data.readers.names import CODES, language_named
+from mirada.data.text import shown_text
 
 FEWEST_LETTERS = 20
 """Below so many letters nobody can tell."""
@@ -13,13 +20,50 @@ SURE = 0.7
 """Probability from which a line counts as identified; one in a thousand right lines of short sentences is misjudged."""
 
 
+FEWEST_VOTES = 20
+"""Identified lines from which data in swapped columns is refused."""
+FEWEST_FOREIGN = 50
+"""Identified lines of a side from which a third language is refused."""
+
+_ISO_639_1 = """
+    aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en eo
+    es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik in io is it iu iw ja ji
+    jv jw ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mo mr ms mt my na nb
+    nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg sh si sk sl sm sn so sq sr
+    ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu
+"""
+"""All codes of two letters, and those that were in use before."""
+_TAG = re.compile(r"([A-Za-z]{2,3})([-_@.][A-Za-z0-9]{1,8})*")
+
+_KIN = (
+    "no nb nn da", "hr sr bs sl mk bg sh", "id ms jv", "cs sk", "gl pt es an ca oc", "af nl", "zh ja", "hi mr ne",
+    "fa ps ur ar ug ku", "ru uk be bg", "xh zu", "rw rn", "tl fil", "az tr", "kk ky", "lv lt", "et fi",
+)  # fmt: skip
+"""Languages that the identifier may take for each other."""
+
+
+def code_fault(tag: str) -> str:
+    """What is wrong with a language code, and the way out; nothing if it is well formed.
+
+    Two letters must be of ISO 639-1. Three may be any: ISO 639-3 has thousands, and qaa to qtz are for everybody's use.
+    """
+    form = _TAG.fullmatch(tag)
+    if form and (len(form[1]) == 3 or form[1].lower() in _ISO_639_1.split()):
+        return ""
+    meant = language_named(tag)
+    way_out = f"did you mean {meant}?" if meant else "write es, pt-BR, or three letters of ISO 639-3 such as nah"
+    return f"{shown_text(tag, 30)} is not a language code; {way_out}"
+
+
 def known(language: str) -> bool:
-    """Whether the identifier can tell this language (its primary tag counts: pt_BR is pt)."""
+    """Whether the identifier can tell this language (its primary tag counts: pt_BR is pt, and so is por)."""
     return primary(language) in _identifier().nb_classes
 
 
 def primary(tag: str) -> str:
-    return tag.replace("_", "-").split("-")[0].lower()
+    """The language of a tag without country or script; of a common one the code of two letters."""
+    code = re.split("[-_@.]", tag.strip())[0].lower()
+    return CODES.get(code, code)
 
 
 def guess(text: str, sure: float = SURE) -> str | None:
@@ -30,11 +74,37 @@ def guess(text: str, sure: float = SURE) -> str | None:
     return str(language) if probability >= sure else None
 
 
-def majority(texts: Iterable[str]) -> str | None:
+def votes(texts: Iterable[str]) -> Counter[str]:
+    """How many of the texts are in which language, those left out that nobody can tell."""
+    return Counter(language for text in texts if (language := guess(text)))
+
+
+def majority(votes: Counter[str]) -> str | None:
     """The language that most of the texts are in, or None when none is clearly ahead."""
-    votes = Counter(language for text in texts if (language := guess(text)))
     ahead = votes.most_common(1)
     return ahead[0][0] if ahead and ahead[0][1] >= 0.6 * votes.total() and votes.total() >= 5 else None
+
+
+def mismatch(votes: tuple[Counter[str], Counter[str]], languages: tuple[str | None, str | None]) -> str:
+    """Why data is not in the languages it is said to be in, and the way out; nothing unless that is beyond doubt."""
+    source, target = (primary(tag) if tag and known(tag) else None for tag in languages)
+    if source == target:
+        return ""
+    if source and target:
+        wrong, right = votes[0][target] + votes[1][source], votes[0][source] + votes[1][target]
+        both = votes[0][target] > votes[0][source] and votes[1][source] > votes[1][target]
+        if both and wrong >= max(FEWEST_VOTES, 9 * right):
+            return (
+                f"its lines are {target} → {source}, and not {source} → {target}: swap the columns (--columns 2,1) or "
+                f"the files, or train the other way (--from {target} --to {source})"
+            )
+    for side, option, given, seen in (("source", "--from", source, votes[0]), ("target", "--to", target, votes[1])):
+        if given is None or seen.total() < FEWEST_FOREIGN or 50 * seen[given] > seen.total():
+            continue
+        look, count = seen.most_common(1)[0]
+        if 10 * count >= 9 * seen.total() and not any({look, given} <= set(kin.split()) for kin in _KIN):
+            return f"its {side} side is {look}, and not {given}: give other data, or say so ({option} {look})"
+    return ""
 
 
 @cache

@@ -11,7 +11,15 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from mirada.data.text import StrPath, faults_named, opened, shown_path, shown_text
+from mirada.data.text import (
+    MOST_BLANK,
+    StrPath,
+    faults_named,
+    opened,
+    shown_path,
+    shown_text,
+    too_many_blank_lines,
+)
 from mirada.errors import DataError
 
 LARGEST = 256 * 2**20
@@ -30,6 +38,8 @@ def whole(path: StrPath) -> bytes:
         content = stream.read(LARGEST + 1)
     if len(content) > LARGEST:
         raise DataError(f"{shown_path(path)}: more than {LARGEST // 2**20} MiB, too large for a catalog; split it")
+    if (flood := content.find(b"\n" * (MOST_BLANK + 2))) >= 0:
+        raise too_many_blank_lines(shown_path(path), content.count(b"\n", 0, flood) + MOST_BLANK + 2)
     return content
 
 

@@ -80,7 +80,8 @@ def prepare(
     if (folder / "prepared.json").exists():
         return _open(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    dev, passed = read_examples(data.open_dev()) if data.dev else ([], ())
+    dev_files = data.open_dev()
+    dev, passed = read_examples(dev_files) if data.dev else ([], ())
     files = data.open()
     with open(folder / "excluded.tsv", "w", encoding="utf-8", errors="surrogateescape") as excluded:
         survey = _Survey(data.hold_out)
@@ -92,6 +93,7 @@ def prepare(
             held=Held(dev),
             notify=notify,
         )
+        doctor.check_set(str(dev_files), dev)
         diagnosis = doctor.examine(excluded, survey.add)
         diagnosis.notes += passed
         _check_size(files, diagnosis)
@@ -165,7 +167,8 @@ def read_examples(files: PairFiles) -> tuple[Examples, tuple[str, ...]]:
             examples.append((pair.source, pair.targets))
     if not examples:
         raise DataError(f"{files}: has no sentence pairs to measure with")
-    return examples, tuple(f"passed over in {files}: {count:,} ({reason})" for reason, count in passed.items())
+    notes = [f"passed over in {files}: {count:,} ({reason})" for reason, count in passed.items()]
+    return examples, (*files.notes, *notes)
 
 
 def dump_examples(examples: Examples) -> str:

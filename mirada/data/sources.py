@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from mirada.config import Section, Values
+from mirada.data.language import code_fault
 from mirada.data.readers import ANYTHING, Pair, Parallel, Reader, Wanted, files_of, open_pairs
 
 
@@ -28,6 +29,7 @@ class DataConfig(Section):
     max_tokens: int = Field(100, ge=4)
     """Pairs with more tokens than this on a side are left out of training."""
     source_language: str | None = None
+    """Its ISO 639 code (es, pt-BR, nah), like that of the target."""
     target_language: str | None = None
     format: str | None = None
     """tsv, csv, jsonl, tmx, po or mo, for files whose name does not tell."""
@@ -37,8 +39,17 @@ class DataConfig(Section):
     """What to do about lines with bytes that are not UTF-8: refuse the file, or leave them out."""
     quotes: bool = True
     """Of CSV: quotes hold a cell together; false takes them for characters like others."""
+    header: bool | Literal["auto"] = "auto"
+    """Of tables: whether the first row names the columns and is no pair; auto finds out, and says so."""
     fuzzy: bool = False
     """Of gettext catalogs: learn from entries that are marked fuzzy too."""
+
+    @field_validator("source_language", "target_language")
+    @classmethod
+    def _is_code(cls, tag: str | None) -> str | None:
+        if tag is not None and (fault := code_fault(tag)):
+            raise ValueError(fault)
+        return tag
 
     @model_validator(mode="after")
     def _one_kind(self) -> DataConfig:
@@ -53,7 +64,9 @@ class DataConfig(Section):
     @property
     def wanted(self) -> Wanted:
         lenient = self.invalid_bytes == "drop"
-        return Wanted(self.columns, self.source_language, self.target_language, self.quotes, lenient, self.fuzzy)
+        header = None if self.header == "auto" else self.header
+        languages = self.source_language, self.target_language
+        return Wanted(self.columns, *languages, self.quotes, lenient, header=header, fuzzy=self.fuzzy)
 
     def open(self) -> PairFiles:
         """The files to learn from."""
@@ -117,6 +130,8 @@ class PairFiles:
                 self.add(file, open_pairs(file, wanted, format_))
 
     def add(self, path: str, reader: Reader) -> None:
+        if note := getattr(reader, "note", ""):
+            self.notes.append(f"{path}: {note}")
         self.readers.append((path, reader))
 
     def __iter__(self) -> Iterator[Pair]:

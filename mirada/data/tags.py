@@ -72,11 +72,6 @@ class TaggedFiles:
     """Files of tagged text, opened: all their sentences in order, as often as you like."""
 
     def __init__(self, paths: Sequence[str], columns: Sequence[str], lenient: bool):
-        for path in map(Path, paths):
-            if path.exists() and not path.is_file() and not path.is_dir():
-                raise DataError(
-                    f"{shown_path(path)}: is not a regular file, and it is read more than once; save it first"
-                )
         self.readers = [Conll(path, columns, lenient) for path in paths]
 
     def __iter__(self) -> Iterator[Tagged]:

@@ -1,9 +1,16 @@
 """Reads text files a line at a time, and says exactly where one cannot be read.
 
 A line ends at LF or CR LF and nowhere else: many tools also break at U+2028, U+0085, a form feed or a lone CR, and two
-files that were aligned then no longer are. Text is handed on as it stands: nothing is stripped, unescaped or dropped.
+files that were aligned then no longer are. Only a file without any LF has lines that end at CR, as on old Macs. Text is
+handed on as it stands: nothing is stripped, unescaped or dropped.
+
+Files are UTF-8, or UTF-16 with a byte order mark; plain or gzipped (known by their content, not by their name). Lines,
+runs of blank lines and what a gzip file unpacks to are bounded, so that no file can take all memory or hours.
 """
 
+from __future__ import annotations
+
+import codecs
 import gzip
 import io
 import itertools
@@ -11,23 +18,30 @@ import os
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from typing import IO, TYPE_CHECKING
 
 from mirada.errors import DataError
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 StrPath = str | os.PathLike[str]
 
 LONGEST_LINE = 16 * 2**20
 """Bytes in a line, beyond which the file is taken for something else than lines of text."""
+MOST_BLANK = 100_000
+"""Blank lines in a row, beyond which a file is taken for damaged."""
+MOST_UNPACKED, MOST_RATIO = 32 * 2**20, 200
+"""Bytes that a gzip file may unpack to whatever its own size; then how many for each of its bytes. Text reaches 30."""
 
+_SHORT_LINE = 64
+"""Bytes above which a line is not looked at for being blank."""
+_BLOCK = 2**16
 _GZIP_MAGIC = b"\x1f\x8b"
 
-# UTF-32 stands before UTF-16, because its little-endian mark starts with that of UTF-16.
-_MARKS = (
-    (b"\xff\xfe\x00\x00", "UTF-32"),
-    (b"\x00\x00\xfe\xff", "UTF-32"),
-    (b"\xff\xfe", "UTF-16"),
-    (b"\xfe\xff", "UTF-16"),
-)
+# UTF-32 is looked for before UTF-16, because its little-endian mark starts with that of UTF-16.
+_UTF32_MARKS = (b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")
+_UTF16_MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 _OTHER_FORMATS = (
     (b"PK\x03\x04", "a zip archive or an office document", "export its text as UTF-8"),
@@ -41,34 +55,58 @@ _OTHER_FORMATS = (
 
 
 def lines(path: StrPath, keep_ends: bool = False, lenient: bool = False) -> Iterator[str]:
-    """The exact lines of a UTF-8 text file, plain or gzipped (known by its content, not by its name).
+    """The exact lines of a text file.
 
     Bytes that are not UTF-8 are an error; leniently read they become lone surrogates, which valid text never has.
     """
     name = shown_path(path)
-    with faults_named(path), opened(path) as stream:
+    with faults_named(path), opened_text(path) as stream:
         head = stream.peek(16)[:16]
-        for number in itertools.count(1):
-            raw = stream.readline(LONGEST_LINE + 1)
-            if len(raw) > LONGEST_LINE:
-                raise DataError(
-                    f"{name}, line {number}: longer than {LONGEST_LINE // 2**20} MiB, "
-                    "so this does not look like text with a sentence on each line"
-                )
+        for number, raw in raw_lines(stream, name):
             if b"\0" in raw:
                 raise _zero_byte(name, number, raw, head)
             try:
                 text = raw.decode("utf-8")
             except UnicodeDecodeError as fault:
                 if not lenient or _known_format(name, head):
-                    raise _not_utf8(name, number, fault, head) from None
+                    utf16 = isinstance(stream.raw, _FromUtf16)
+                    raise _not_utf16(name, number) if utf16 else _not_utf8(name, number, fault, head) from None
                 text = raw.decode("utf-8", "surrogateescape")
             if number == 1:
                 text = text.removeprefix("\ufeff")
-            if not text:
-                return
+                if not text:
+                    continue
             end = 0 if keep_ends else 2 if text.endswith("\r\n") else 1 if text.endswith("\n") else 0
             yield text[: len(text) - end]
+
+
+def raw_lines(stream: IO[bytes], name: str) -> Iterator[tuple[int, bytes]]:
+    """The lines of a stream with their numbers and ends, none longer than may be, and no endless row of blank ones."""
+    blank = 0
+    for number in itertools.count(1):
+        raw = stream.readline(LONGEST_LINE + 1)
+        if not raw:
+            return
+        if len(raw) > LONGEST_LINE:
+            way_out = "; if its lines end in CR alone, convert it with `tr '\\r' '\\n'`" if b"\r" in raw else ""
+            raise DataError(
+                f"{name}, line {number}: longer than {LONGEST_LINE // 2**20} MiB, "
+                f"so this does not look like text with a sentence on each line{way_out}"
+            )
+        blank = 0 if len(raw) > _SHORT_LINE or raw.strip() else blank + 1
+        if blank > MOST_BLANK:
+            raise too_many_blank_lines(name, number)
+        if number == 1 and b"\r" in raw and not raw.endswith(b"\n"):  # the file has no LF, and this is all of it
+            yield from raw_lines(io.BytesIO(raw.replace(b"\r", b"\n")), name)
+            return
+        yield number, raw
+
+
+def too_many_blank_lines(name: str, number: int) -> DataError:
+    return DataError(
+        f"{name}, line {number}: more than {MOST_BLANK:,} blank lines in a row, so the file looks damaged; delete them "
+        "with `grep -v '^$'`, or export it again"
+    )
 
 
 # --- opening, and what can go wrong with a file -------------------------------------------------------------------
@@ -76,14 +114,70 @@ def lines(path: StrPath, keep_ends: bool = False, lenient: bool = False) -> Iter
 
 @contextmanager
 def opened(path: StrPath) -> Iterator[io.BufferedReader]:
-    """A buffered stream of the file's bytes, unpacked if they are gzip."""
+    """A buffered stream of the file's bytes, unpacked if they are gzip. Only a regular file is opened.
+
+    Data is read more than once, which a pipe does not allow; and opening one would wait for somebody to write to it.
+    """
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        raise DataError(f"{shown_path(path)}: is not a regular file, and it is read more than once; save it first")
+    if "\0" in os.fspath(path):
+        raise DataError(f"{shown_path(path)}: no such file")
     with ExitStack() as stack:
         stream = stack.enter_context(open(path, "rb"))
         if stream.peek(2)[:2] == _GZIP_MAGIC:
-            packed = stack.enter_context(gzip.GzipFile(fileobj=stream))
+            packed = stack.enter_context(_Gzip(stream))
             # GzipFile reads lines in Python; the buffer above it does so in C, several times as fast.
-            stream = stack.enter_context(io.BufferedReader(packed, 2**16))
+            stream = stack.enter_context(io.BufferedReader(packed, _BLOCK))
         yield stream
+
+
+@contextmanager
+def opened_text(path: StrPath) -> Iterator[io.BufferedReader]:
+    """The file's bytes as `opened` gives them, but UTF-16 with a byte order mark becomes UTF-8 with one."""
+    with opened(path) as stream:
+        head = stream.peek(4)[:4]
+        encoding = None if head in _UTF32_MARKS else _UTF16_MARKS.get(head[:2])
+        yield io.BufferedReader(_FromUtf16(stream, encoding), _BLOCK) if encoding else stream
+
+
+class _Gzip(gzip.GzipFile):
+    """A gzip file that may not unpack to many times more than text can have been."""
+
+    def __init__(self, packed: io.BufferedReader):
+        super().__init__(fileobj=packed)
+        self._packed = packed
+
+    def read(self, size: int | None = -1) -> bytes:
+        block = super().read(size)
+        if self.tell() > MOST_UNPACKED and self.tell() > MOST_RATIO * self._packed.tell():
+            raise gzip.BadGzipFile(f"it unpacks to over {MOST_RATIO} times its size, which no text does")
+        return block
+
+
+class _FromUtf16(io.RawIOBase):
+    """UTF-16 as UTF-8. What is no UTF-16, half a surrogate pair or half a character, becomes what is no UTF-8."""
+
+    def __init__(self, stream: io.BufferedReader, encoding: str):
+        self._stream = stream
+        self._decoder = codecs.getincrementaldecoder(encoding)("surrogatepass")
+        self._waiting, self._ended = b"", False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        while not self._waiting and not self._ended:
+            block = self._stream.read(_BLOCK)
+            self._ended = not block
+            try:
+                self._waiting = self._decoder.decode(block, self._ended).encode("utf-8", "surrogatepass")
+            except UnicodeDecodeError:  # an odd number of bytes
+                self._waiting = b"\xff"
+        view = memoryview(buffer)
+        taken = self._waiting[: len(view)]
+        view[: len(taken)] = taken
+        self._waiting = self._waiting[len(taken) :]
+        return len(taken)
 
 
 @contextmanager
@@ -119,6 +213,13 @@ def _not_utf8(name: str, number: int, fault: UnicodeDecodeError, head: bytes) ->
     )
 
 
+def _not_utf16(name: str, number: int) -> DataError:
+    return DataError(
+        f"{name}, line {number}: not UTF-16, though the file begins so: half a character; save it again as UTF-8; to "
+        "leave such lines out of a training: --set data.invalid_bytes=drop"
+    )
+
+
 def _zero_byte(name: str, number: int, raw: bytes, head: bytes) -> DataError:
     """The error for a NUL byte: text never has one, UTF-16 and binary files do."""
     alien = _known_format(name, head)
@@ -137,9 +238,8 @@ def _zero_byte(name: str, number: int, raw: bytes, head: bytes) -> DataError:
 
 def _known_format(name: str, head: bytes) -> DataError | None:
     """The error for a file whose first bytes tell what it is instead of UTF-8 text."""
-    for mark, encoding in _MARKS:
-        if head.startswith(mark):
-            return DataError(f"{name}: looks like {encoding}; convert it with `iconv -f {encoding} -t utf8`")
+    if head[:4] in _UTF32_MARKS:
+        return DataError(f"{name}: looks like UTF-32; convert it with `iconv -f UTF-32 -t utf8`")
     for mark, what, way_out in _OTHER_FORMATS:
         if head.startswith(mark):
             return DataError(f"{name}: looks like {what}, not like text; {way_out}")

@@ -116,7 +116,7 @@ class Spelling:
         rest = ""
         for line in text:
             rest += line
-            if cut := _BEFORE_A_WORD.match(rest):
+            if line.strip() and (cut := _BEFORE_A_WORD.match(rest)):  # a blank line brings no word
                 yield rest[: cut.end()]
                 rest = rest[cut.end() :]
         yield rest

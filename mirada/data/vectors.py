@@ -13,7 +13,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from mirada.data.text import LONGEST_LINE, faults_named, opened, shown_path, shown_text
+from mirada.data.text import faults_named, opened_text, raw_lines, shown_path, shown_text
 from mirada.data.tokenizer import SPECIALS, Tokenizer
 from mirada.errors import ConfigError, DataError
 
@@ -116,14 +116,11 @@ def _words(tokenizer: Tokenizer) -> dict[int, str]:
 
 def _lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
     """The lines of the file with their numbers, without white space behind them; empty ones are passed over."""
-    with faults_named(path), opened(path) as stream:
-        for number in itertools.count(1):
-            raw = stream.readline(LONGEST_LINE + 1)
-            if not raw:
-                return
+    with faults_named(path), opened_text(path) as stream:
+        for number, raw in raw_lines(stream, shown_path(path)):
             if number == 1:
                 raw = raw.removeprefix(b"\xef\xbb\xbf")
-            if b"\0" in raw or len(raw) > LONGEST_LINE:
+            if b"\0" in raw:
                 raise _fault(path, number, raw, "not a line of text")
             line = raw.rstrip(b" \t\r\n")
             if line:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -95,7 +96,7 @@ def test_clean_data_has_no_findings(tmp_path: Path) -> None:
 
 
 def test_all_kinds_have_a_test_or_are_about_other_parts() -> None:
-    assert set(KINDS) == set(PLANTED) | {"in_dev", "source_in_dev", "invalid_bytes"}
+    assert set(KINDS) == set(PLANTED) | {"in_dev", "source_in_dev", "invalid_bytes", "languages"}
     assert set(CheckConfig.model_fields) >= {kind for kind in KINDS if not KINDS[kind].always}
 
 
@@ -141,6 +142,65 @@ def test_languages_that_were_not_given_are_those_of_most_lines(tmp_path: Path) -
     path = toy.write(tmp_path / "pairs.tsv", [*GOOD, PLANTED["swapped"]])
     doctor = Doctor(DataConfig(files=(str(path),)).open(), CheckConfig(), longest=100)
     assert [finding.kind for finding in doctor.examine(io.StringIO()).findings] == ["swapped"]
+
+
+SWAPPED = [(target, f"{source} {number}") for number in range(8) for source, target in GOOD]
+
+
+def test_data_in_the_swapped_direction_is_refused(tmp_path: Path) -> None:
+    path = toy.write(tmp_path / "pairs.tsv", SWAPPED)
+    with pytest.raises(
+        DataError, match=r"pairs\.tsv: its lines are en → es, and not es → en: .*--columns 2,1.*--from en"
+    ):
+        examined(tmp_path, SWAPPED)
+    assert "swapped" in {
+        finding.kind for finding in examined(tmp_path, SWAPPED, settings={"languages": "keep"})[0].findings
+    }
+    finding = api.check(path, source_language="es", target_language="en").findings[0]
+    assert (finding.kind, finding.training, finding.setting) == (
+        "languages",
+        "refuses the file",
+        "check.languages=keep",
+    )
+    assert finding.title.startswith(f"{path}: its lines are en → es")
+    assert finding.examples[0][:2] == (str(path), 1)
+    kept = api.check(path, source_language="es", target_language="en", settings={"check": {"languages": "keep"}})
+    assert {finding.kind for finding in kept.findings} >= {"swapped", "near_duplicate"}
+    assert "languages" not in {finding.kind for finding in api.check(path).findings}
+
+
+def test_a_side_in_a_third_language_is_refused(tmp_path: Path) -> None:
+    rows = [(target, f"{source} {number}") for number in range(16) for source, target in GOOD]
+    with pytest.raises(DataError, match=r"its source side is en, and not ja: .*--from en.*check\.languages=keep"):
+        examined(tmp_path, rows, languages=("ja", "es"))
+    with pytest.raises(DataError, match=r"its target side is es, and not de: .*--to es"):
+        examined(tmp_path, rows, languages=("en", "de"))
+    for near in ("pt", "ca", "gl"):  # the identifier may take them for each other
+        examined(tmp_path, rows, languages=("en", near))
+
+
+def test_a_few_lines_or_a_mixture_are_not_refused(tmp_path: Path) -> None:
+    examined(tmp_path, [(target, source) for source, target in GOOD])
+    examined(tmp_path, [*SWAPPED, *((f"{source} {n}", target) for n in range(2) for source, target in GOOD)])
+
+
+def test_swapped_dev_and_test_sets_are_refused(tmp_path: Path) -> None:
+    right = [(f"{source} {number}", target) for number in range(8) for source, target in GOOD]
+    data, dev = toy.write(tmp_path / "data.tsv", right), toy.write(tmp_path / "dev.tsv", SWAPPED)
+    given: dict[str, Any] = {"source_language": "es", "target_language": "en"}
+    for which in ("dev", "test"):
+        finding = api.check(data, **{**given, which: dev}).findings[0]
+        assert (finding.kind, finding.training) == ("languages", "refuses the file")
+        assert finding.title.startswith(f"{dev}: its lines are en → es")
+    with pytest.raises(DataError, match=r"dev\.tsv: its lines are en → es"):
+        api.train(data, out=tmp_path / "bundle", dev=dev, **given)
+    assert not (tmp_path / "bundle").exists()
+
+
+def test_a_check_names_what_it_passes_over_in_a_dev_or_test_set(tmp_path: Path) -> None:
+    data, dev = toy.write(tmp_path / "data.tsv", GOOD), toy.write(tmp_path / "dev.tsv", [("uno", "one"), ("dos", "")])
+    for given in (api.check(data, dev=dev), api.check(data, test=dev)):
+        assert given.notes == [f"passed over in {dev}: 1 (lines with one side only)"]
 
 
 def test_numbers_may_be_written_otherwise() -> None:

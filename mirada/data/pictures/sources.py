@@ -37,6 +37,8 @@ IMAGES, LABELS = ("images", "X", "x", "data"), ("labels", "y", "target", "target
 """What the arrays of an archive may be called."""
 LONGEST_LABEL = 4096
 """Bytes of a label in an archive."""
+MOST_LABELS = 256 * 2**20
+"""Bytes of all labels of an archive."""
 CHUNK = 4 * 2**20
 """Bytes of an archive that are read at a time, or one picture."""
 
@@ -185,8 +187,11 @@ class Archive:
                 raise DataError(
                     f"{self.path}: {name} has labels of {dtype.itemsize:,} bytes; {LONGEST_LABEL:,} is the most"
                 )
-            content = stream.read(shape[0] * dtype.itemsize)
-        if len(content) < shape[0] * dtype.itemsize:
+            size = shape[0] * dtype.itemsize
+            if size > MOST_LABELS:
+                raise DataError(f"{self.path}: {name} has {size:,} bytes of labels; {MOST_LABELS:,} is the most")
+            content = stream.read(size)
+        if len(content) < size:
             raise ValueError(f"{name} is cut short")
         array = np.frombuffer(content, dtype=dtype)
         labels = [_label(item) for item in array.tolist()]
@@ -251,6 +256,8 @@ def open_pictures(path: str, part: Literal["train", "test"], scale: Scale | None
             raise DataError(f"{error.filename or path}: cannot be read ({error.strerror})") from None
     if not os.path.exists(path):
         raise DataError(f"{path}: there is no such folder or file")
+    if not os.path.isfile(path):  # a pipe would be waited for
+        raise DataError(f"{path}: is not a regular file; save it first")
     if not zipfile.is_zipfile(path):
         raise DataError(f"{path}: is neither a folder with a folder of pictures for every class nor an .npz archive")
     return Archive(path, part, scale)

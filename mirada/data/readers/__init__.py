@@ -18,7 +18,8 @@ from pathlib import Path
 
 from mirada.data.readers.pair import ANYTHING, Pair, Reader, Wanted
 from mirada.data.readers.parallel import Parallel
-from mirada.data.text import faults_named, opened, shown_path
+from mirada.data.readers.tsv import has_header
+from mirada.data.text import faults_named, opened_text, shown_path
 from mirada.errors import DataError, UsageError
 
 __all__ = ["ANYTHING", "FORMATS", "Pair", "Parallel", "Reader", "Wanted", "files_of", "find_format", "open_pairs"]
@@ -50,7 +51,7 @@ _BEGINNINGS = (
     (b"\x95\x04\x12\xde", "mo"),
     (b"<?xml", "tmx"),
     (b"<tmx", "tmx"),
-    (b"<\0?\0x\0", "tmx"),  # UTF-16
+    (b"<\0?\0x\0", "tmx"),  # UTF-16 without a byte order mark
     (b"\0<\0?\0x", "tmx"),
     (b"{", "jsonl"),
     (b"msgid ", "po"),
@@ -63,10 +64,8 @@ def find_format(path: str) -> str:
     for suffix, format_ in _SUFFIXES.items():
         if name.endswith(suffix):
             return format_
-    with faults_named(path), opened(path) as stream:
-        head = stream.peek(16)[:16]
-    for mark in (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff"):
-        head = head.removeprefix(mark)
+    with faults_named(path), opened_text(path) as stream:
+        head = stream.peek(16)[:16].removeprefix(b"\xef\xbb\xbf")
     return next((format_ for beginning, format_ in _BEGINNINGS if head.startswith(beginning)), "tsv")
 
 
@@ -74,9 +73,8 @@ def open_pairs(path: str, wanted: Wanted = ANYTHING, format_: str | None = None)
     """The reader of one file."""
     if format_ is not None and format_ not in FORMATS:
         raise UsageError(f"data.format={format_}: there is no such format; there are: {', '.join(FORMATS)}")
-    _check_kind(path)
     chosen = format_ or find_format(path)
-    if chosen == "tsv" and (wanted.columns or wanted.labels):
+    if chosen == "tsv" and (wanted.columns or wanted.labels or has_header(path, wanted)):
         chosen = "csv"  # a table whose cells are kept apart by tabs
     module, name = FORMATS[chosen]
     reader: Reader = getattr(import_module(f"mirada.data.readers.{module}"), name)(path, wanted)
@@ -97,9 +95,3 @@ def files_of(path: str, wanted: Wanted = ANYTHING) -> tuple[list[str], list[str]
 
 def _suffix_known(name: str) -> bool:
     return any(name.lower().removesuffix(".gz").endswith(suffix) for suffix in _SUFFIXES)
-
-
-def _check_kind(path: str) -> None:
-    """Data is read more than once, which a pipe does not allow."""
-    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
-        raise DataError(f"{shown_path(path)}: is not a regular file, and it is read more than once; save it first")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mirada.data.readers.names import is_number, named_columns, nearest
+from mirada.data.readers.names import are_names, is_number, named_columns, nearest
 from mirada.data.readers.pair import Pair, Wanted, references
 from mirada.data.text import StrPath, lines, shown_path, shown_text
 from mirada.errors import DataError, UsageError
@@ -37,14 +37,15 @@ class JsonLines:
         self._name, self._lenient = shown_path(path), wanted.lenient
         self._kind: type = dict
         self._take: Callable[[Any], Sequence[Any]] = list
-        self.about = "JSON lines"
+        self._header = 0  # its line
+        self.about, self.note = "JSON lines", ""
         if len(wanted.columns) == 1:
             raise UsageError(f"--columns {wanted.columns[0]}: names one key; give that of the source and of the target")
         line, first = next(self._filled(), (0, _BLANK))
         if isinstance(first, dict):
             self._take_keys(wanted)
         elif isinstance(first, list) and not (first and isinstance(first[0], (dict, list))):
-            self._take_places(wanted)
+            self._take_places(line, first, wanted)
         elif isinstance(first, list):
             raise DataError(f"{self._name}, line {line}: a JSON array of all entries; {_ARRAY_WAY_OUT}")
         elif first is not _BLANK:
@@ -55,6 +56,8 @@ class JsonLines:
 
     def __iter__(self) -> Iterator[Pair]:
         for line, value in self._values():
+            if line == self._header:
+                continue
             if value is _BLANK:
                 yield Pair("", ("",), self.path, line)
             elif not isinstance(value, self._kind):
@@ -63,9 +66,12 @@ class JsonLines:
             else:
                 yield _pair(self._take(value), self.path, line, self._lenient)
 
-    def _take_places(self, wanted: Wanted) -> None:
+    def _take_places(self, line: int, first: Sequence[Any], wanted: Wanted) -> None:
         """Takes the places asked for of each array, or all of them in their order."""
         self._kind = list
+        if wanted.header or (wanted.header is None and _are_names(first, wanted)):
+            self._header = line
+            self.note = f"line {line} is taken for a header, and is no pair; if it is one: --set data.header=false"
         self.about = "JSON lines, arrays of source and target"
         if not wanted.columns:
             return
@@ -155,6 +161,11 @@ def _object(items: list[tuple[str, Any]]) -> dict[str, Any]:
 
 # Numbers are no texts whatever their value, and some have more digits than Python takes.
 _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=len, parse_float=len)
+
+
+def _are_names(array: Sequence[Any], wanted: Wanted) -> bool:
+    """Whether an array names the columns of those below it."""
+    return len(array) > 1 and all(isinstance(cell, str) for cell in array) and are_names(array[:2], wanted)
 
 
 def _names(object_: Mapping[str, Any]) -> Iterator[str]:

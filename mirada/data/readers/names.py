@@ -1,6 +1,7 @@
 """What people call the columns and languages of a table: which of them are source and target."""
 
 import difflib
+import itertools
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -61,6 +62,26 @@ LANGUAGES = {
 }
 """Codes of common languages, and other codes and names of theirs, in their own language and some others."""
 
+CODES = {name: code for code, names in LANGUAGES.items() for name in (code, *names.split())}
+"""The code of a common language, from each of its codes and names."""
+
+HEADER_PROBE = 50
+"""Rows that are looked at to find out whether the first one is a header."""
+
+_OTHER_COLUMNS = "id key number index line row date domain context notes note comments reference language lang string"
+_COLUMN_WORDS = frozenset(
+    word
+    for words in (*WELL_KNOWN, *WELL_KNOWN.values(), *LABELLED, _LABELS, _OTHER_COLUMNS)
+    for word in re.split("[ -]", words)
+)
+"""What names of columns are made of, besides those of languages."""
+
+_DATUM = re.compile(r"(?=.*\d)[\d.,:/ -]+")
+"""Numbers and dates."""
+
+_MOST_COMPARED = 1000
+"""Names that are looked at for one that was perhaps meant."""
+
 
 def is_number(column: str) -> bool:
     """Whether a column is asked for by its number."""
@@ -69,7 +90,7 @@ def is_number(column: str) -> bool:
 
 def nearest(asked: str, names: Iterable[str]) -> str:
     """A question about the name that was perhaps meant, or nothing."""
-    known = {name.strip().casefold(): name.strip() for name in names}
+    known = {name.strip().casefold(): name.strip() for name in itertools.islice(names, _MOST_COMPARED)}
     near = difflib.get_close_matches(asked.casefold(), known, 1)
     return f" (is {shown_text(known[near[0]])} meant?)" if near else ""
 
@@ -101,8 +122,8 @@ def _place(names: Sequence[str], language: str) -> int | None:
 
 def two_languages(first: Sequence[str], wanted: Wanted) -> tuple[int, int] | None:
     """The places of source and target if the row names just two languages, in this order unless that is not wanted."""
-    places = [place for place, cell in enumerate(first) if _language(cell)]
-    if len(places) != 2 or _language(first[places[0]]) == _language(first[places[1]]):
+    places = [place for place, cell in enumerate(first) if language_named(cell)]
+    if len(places) != 2 or language_named(first[places[0]]) == language_named(first[places[1]]):
         return None
     for source, target in (places, places[::-1]):
         if _fits(wanted.source_language, first[source]) and _fits(wanted.target_language, first[target]):
@@ -114,8 +135,40 @@ def are_names(cells: Sequence[str], wanted: Wanted) -> bool:
     """Whether the cells are names of two columns rather than two texts."""
     if named_columns(cells, wanted):
         return True
-    languages = {_language(cell) for cell in cells}
+    languages = {language_named(cell) for cell in cells}
     return None not in languages and len(languages) > 1
+
+
+def is_header(first: Sequence[str], below: Sequence[Sequence[str]], chosen: Sequence[int], wanted: Wanted) -> bool:
+    """Whether the first row evidently names columns, of which some are chosen, rather than being an entry.
+
+    Its chosen cells are names of columns; or some other cell is one, or is a text above numbers or dates. What occurs
+    again below is no name.
+    """
+    names = [first[place].strip() for place in chosen]
+    if are_names(names[:2], wanted):
+        return True
+
+    def under(place: int) -> set[str]:
+        return {row[place].strip() for row in below if place < len(row)} - {""}
+
+    new = all(first[place].strip() not in under(place) for place in chosen)
+    if new and len(set(names)) == len(names) and all(map(_names_column, names)):
+        return True
+    for place in set(range(len(first))) - set(chosen):
+        name, cells = first[place].strip(), under(place)
+        if name and len(cells) > 1 and name not in cells and new:
+            data = all(map(_DATUM.fullmatch, cells))
+            if _names_column(name) or (data and not _DATUM.fullmatch(name)):
+                return True
+    return False
+
+
+def _names_column(cell: str) -> bool:
+    """Whether all words of a cell are such as names of columns are made of, one of them no mere code of a language."""
+    words = [word.rstrip("0123456789") for word in re.split(r"[\W_]+", _plain(cell)) if word]
+    known = len(words) <= 4 and all(word in _COLUMN_WORDS or word in CODES for word in words)
+    return known and any(word in _COLUMN_WORDS or len(word) > 3 for word in words)
 
 
 def _fits(language: str | None, name: str) -> bool:
@@ -127,9 +180,9 @@ def _fits(language: str | None, name: str) -> bool:
     return any(matches(_plain(asked), _plain(name)) for asked in names)
 
 
-def _language(name: str) -> str | None:
-    """The code of a common language from its code or name."""
-    return next((code for code in LANGUAGES if _fits(code, name)), None)
+def language_named(name: str) -> str | None:
+    """The code of a common language from its code or name, or that of a variety of it (es-MX)."""
+    return CODES.get(_plain(name).partition("-")[0])
 
 
 def _plain(name: str) -> str:

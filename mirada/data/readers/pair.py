@@ -6,6 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from mirada.errors import DataError
+
+MOST_COLUMNS = 10_000
+"""Of a table; with more, it is taken for something else."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pair:
@@ -41,6 +46,8 @@ class Wanted:
     """Whether lines with bytes that are not UTF-8 are wanted too, their bytes as lone surrogates."""
     labels: bool = False
     """Whether the target is a label of the source, a text, rather than its translation."""
+    header: bool | None = None
+    """Whether the first row of a table names its columns; None finds out."""
     fuzzy: bool = False
     """Whether a catalog's fuzzy entries, translations somebody has yet to check, are wanted too."""
 
@@ -59,6 +66,13 @@ class Reader(Protocol):
     """One line on how the file is read: "CSV with ';' between cells, columns 'es' and 'en'"."""
 
     def __iter__(self) -> Iterator[Pair]: ...
+
+
+def too_many_columns(name: str, line: int, count: int) -> DataError:
+    return DataError(
+        f"{name}, line {line}: {count:,} columns, and {MOST_COLUMNS:,} is the most; is this a table with a row on each "
+        "line? Cut out the columns that are meant (`cut -f 1,2`)"
+    )
 
 
 def references(targets: Sequence[str]) -> tuple[str, ...]:

@@ -8,8 +8,16 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from mirada.data.readers.names import are_names, is_number, named_columns, nearest, two_languages
-from mirada.data.readers.pair import Pair, Wanted, references
+from mirada.data.readers.names import (
+    HEADER_PROBE,
+    are_names,
+    is_header,
+    is_number,
+    named_columns,
+    nearest,
+    two_languages,
+)
+from mirada.data.readers.pair import MOST_COLUMNS, Pair, Wanted, references, too_many_columns
 from mirada.data.text import LONGEST_LINE, StrPath, lines, shown_path, shown_text
 from mirada.errors import DataError, UsageError
 
@@ -58,18 +66,22 @@ class Table:
         self.path, self._name = grid.path, grid.name
         self._header = 0  # its line
         self.about = f"{'TSV' if grid.tabs else 'CSV'}, {grid.delimiter!r} between cells".replace(r"'\t'", "tab")
-        line, first = next((row for row in grid if not blank(row[1])), (0, []))
-        self._width = len(first)
-        if not line:
+        self.note = ""
+        rows = list(itertools.islice((row for row in grid if not blank(row[1])), 1 + HEADER_PROBE))
+        if not rows:
             return
+        line, first = rows[0]
+        self._width = len(first)
         if self._width < 2:
             raise _no_table(self._name, first[0], "tab" if grid.tabs else ", ; | or tab", _PAIRS)
-        self._columns, has_header = _choose(self._name, first, wanted)
+        self._columns, has_header = _choose(self._name, first, [cells for _, cells in rows[1:]], wanted)
         shown = [shown_text(first[column].strip()) if has_header else str(column + 1) for column in self._columns]
         self.about += f", columns {', '.join(shown[:-1])} and {shown[-1]} of {self._width}"
         if has_header:
             self._header = line
             self.about += f", named in line {line}"
+            if wanted.header is None and not _named(first, wanted):
+                self.note = f"line {line} is taken for a header, and is no pair; if it is one: --set data.header=false"
 
     def __iter__(self) -> Iterator[Pair]:
         for line, cells in self._grid:
@@ -92,21 +104,31 @@ def _rows(name: str, texts: Iterable[str], delimiter: str, quotes: bool) -> Iter
         yield from _quoted_rows(name, texts, delimiter)
     else:
         for number, text in enumerate(texts, 1):
+            if text.count(delimiter) >= MOST_COLUMNS:
+                raise too_many_columns(name, number, text.count(delimiter) + 1)
             yield number, text.removesuffix("\r\n").removesuffix("\n").split(delimiter)
 
 
 def _quoted_rows(name: str, texts: Iterable[str], delimiter: str) -> Iterator[Row]:
     """Rows whose cells may be quoted, and then hold delimiters and line ends."""
     row: list[str] = []  # the lines of the row that is being read
+    first, size = 1, 0
 
     def feed() -> Iterator[str]:
+        nonlocal size
         for text in texts:
             row.append(_hidden(text) if "\r" in text else text)
+            size += len(text)
+            if size > 2 * LONGEST_LINE:  # each cell is closed, but the row goes on and on
+                raise DataError(
+                    f"{name}, line {first}: a row is longer than {2 * LONGEST_LINE // 2**20} MiB; close its quotes, "
+                    f"or {_PLAIN_QUOTES}"
+                )
             yield row[-1]
 
     reader = csv.reader(feed(), delimiter=delimiter, strict=True)
     while True:
-        first = reader.line_num + 1
+        first, size = reader.line_num + 1, 0
         row.clear()
         limit = csv.field_size_limit(LONGEST_LINE)  # global, so it is put back after each row
         try:
@@ -117,6 +139,8 @@ def _quoted_rows(name: str, texts: Iterable[str], delimiter: str) -> Iterator[Ro
             raise _quote_fault(name, first, "".join(row), delimiter) from None
         finally:
             csv.field_size_limit(limit)
+        if len(cells) > MOST_COLUMNS:
+            raise too_many_columns(name, first, len(cells))
         yield first, [cell.replace(_RETURN, "\r") for cell in cells]
 
 
@@ -184,10 +208,6 @@ def _tabs_only(path: str, sample: Sequence[str]) -> bool:
 def _sniff(name: str, sample: Sequence[str], quotes: bool, way_out: str) -> str:
     """The delimiter with which most rows have as many cells as the first."""
     filled = [text for text in sample if text.strip()]
-    if len(filled) == 1 and "\r" in re.sub('"[^"]*"', "", filled[0]).rstrip("\r\n"):
-        raise DataError(
-            f"{name}, line 1: the lines end in a carriage return alone; convert the file with `tr '\\r' '\\n'`"
-        )
     scores = {delimiter: _consistency(sample, delimiter, quotes) for delimiter in DELIMITERS}
     best = max(DELIMITERS, key=lambda delimiter: scores[delimiter])
     if scores[best][0] >= 0.5 or not filled:
@@ -227,20 +247,34 @@ def _no_table(name: str, first: str, delimiters: str, way_out: str) -> DataError
 # --- which columns --------------------------------------------------------------------------------------------------
 
 
-def _choose(name: str, first: list[str], wanted: Wanted) -> tuple[list[int], bool]:
+def _named(first: Sequence[str], wanted: Wanted) -> bool:
+    """Whether the user names columns by what the first row calls them, or it is plain what they are."""
+    by_name = bool(wanted.columns) and not all(map(is_number, wanted.columns))
+    return by_name or bool(named_columns(first, wanted) or two_languages(first, wanted))
+
+
+def _choose(name: str, first: list[str], below: list[list[str]], wanted: Wanted) -> tuple[list[int], bool]:
     """The chosen columns, counted from 0, and whether the first row is a header."""
+
+    def has_header(chosen: Sequence[int]) -> bool:
+        return is_header(first, below, chosen, wanted) if wanted.header is None else wanted.header
+
     if wanted.columns:
         if len(wanted.columns) < 2:
             raise UsageError(f"--columns {wanted.columns[0]}: names one column; give the source and the target")
         if all(is_number(column) for column in wanted.columns):
             numbers = [place_numbered(name, first, int(column)) for column in wanted.columns]
-            return numbers, are_names([first[number] for number in numbers[:2]], wanted)
+            return numbers, has_header(numbers)
+        if wanted.header is False:
+            raise UsageError(
+                f"--columns {','.join(wanted.columns)}: there are no names with data.header=false; choose by number"
+            )
         return [place_of(name, first, column) for column in wanted.columns], True
-    found = named_columns(first, wanted) or two_languages(first, wanted)
+    found = None if wanted.header is False else named_columns(first, wanted) or two_languages(first, wanted)
     if found:
         return list(found), True
-    if len(first) == 2 and not are_names(first, wanted):
-        return [0, 1], False
+    if len(first) == 2 and (wanted.header is not None or not are_names(first, wanted)):
+        return [0, 1], has_header((0, 1))
     raise UsageError(
         f"{name}: has {len(first)} columns, and its first row does not say which are source and target: "
         f"{_listed(first)}; choose them with --columns 1,2 or by name"

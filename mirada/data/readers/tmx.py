@@ -22,6 +22,7 @@ INLINE_TAGS_REMOVED = "inline tags removed"
 _BLOCK = 2**16
 _DEEPEST = 1000
 _MOST_LANGUAGES = 1000
+_MOST_VARIANTS = 10_000
 _NATIVE_CODE = frozenset({"bpt", "ept", "ph", "it", "ut"})
 """Elements inside of a text that hold another program's markup instead of text."""
 
@@ -213,6 +214,8 @@ class _Parser:
             self._size = 0
         elif tag == "tuv" and self._unit:
             self._language = (attributes.get("xml:lang") or attributes.get("lang") or "").strip()
+            if len(self._unit.variants) >= _MOST_VARIANTS:
+                self._refuse(f"a unit with more than {_MOST_VARIANTS:,} texts; is this a TMX file?")
         elif tag == "seg" and self._language is not None:
             self._text, self._text_depth, self._tags_removed = [], self._depth, False
 

@@ -1,13 +1,24 @@
 """TSV: source, tab, target and any further references on each line. No quoting: a quote is a character."""
 
+import itertools
 from collections.abc import Iterator
 
-from mirada.data.readers.pair import ANYTHING, Pair, Wanted, references
+from mirada.data.readers.names import HEADER_PROBE, is_header
+from mirada.data.readers.pair import ANYTHING, MOST_COLUMNS, Pair, Wanted, references, too_many_columns
 from mirada.data.text import StrPath, lines, shown_path, shown_text
 from mirada.errors import DataError
 
 TSV_PROBE = 100
 """Non-blank lines without a single tab, after which a file is not taken for TSV."""
+
+
+def has_header(path: StrPath, wanted: Wanted) -> bool:
+    """Whether the first row names columns, so that the file is a table rather than lines of pairs."""
+    if wanted.header is not None:
+        return wanted.header
+    filled = (line.split("\t", MOST_COLUMNS) for line in lines(path, lenient=True) if line.strip())
+    rows = list(itertools.islice(filled, 1 + HEADER_PROBE))
+    return bool(rows) and len(rows[0]) > 1 and is_header(rows[0], rows[1:], (0, 1), wanted)
 
 
 class Tsv:
@@ -38,5 +49,7 @@ class Tsv:
 
     def __iter__(self) -> Iterator[Pair]:
         for number, line in enumerate(lines(self.path, lenient=self.lenient), 1):
+            if line.count("\t") >= MOST_COLUMNS:
+                raise too_many_columns(shown_path(self.path), number, line.count("\t") + 1)
             source, *targets = line.split("\t")
             yield Pair(source, references(targets or [""]), self.path, number)

@@ -194,13 +194,14 @@ def _is_text(cell: str) -> bool:
 
 def _find_time(below: Sequence[Sequence[str]], asked: Sequence[int]) -> int | None:
     """The first column of dates; or else of numbers that count up or down evenly, beside other numbers."""
-    places = [place for place in range(len(below)) if place not in asked]
+    places = sorted(set(range(len(below))) - set(asked))
     for place in places:
         form = format_of([cell for cell in below[place] if cell][:_FIRST_CELLS])
         if form and form.pattern not in ("%Y", ""):
             return place
+    with_values = {place for place, cells in enumerate(below) if cells and _is_value(cells[0])}
     for place in places:
-        others = any(_is_value(cells[0]) for other, cells in enumerate(below) if other != place and cells)
+        others = with_values - {place} if len(with_values) < 2 else with_values
         counted = [Format("").local(cell) for cell in below[place]] if others else []
         whole = [number for number in counted if number is not None]
         if len(whole) > 2 and len(whole) == len(counted) and len(set(np.diff(whole)) - {0}) == 1:

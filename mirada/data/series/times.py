@@ -80,8 +80,9 @@ def format_of(labels: Sequence[str]) -> Format | None:
     """The one way in which all labels are written."""
     if not labels or not re.match(r"-?\d", labels[0]):
         return None
+    patterns = ("%Y", "") if labels[0].lstrip("-").isdecimal() else _PATTERNS  # the others need marks between digits
     formats = (
-        Format(pattern, zoned) for pattern in _PATTERNS for zoned in (False, True) if ":" in labels[0] or not zoned
+        Format(pattern, zoned) for pattern in patterns for zoned in (False, True) if ":" in labels[0] or not zoned
     )
     return next((form for form in formats if all(form.local(label) is not None for label in labels)), None)
 
