@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import Annotated
 
 import typer
-
-from mirada.errors import UsageError
 
 app = typer.Typer(
     help="Train your own translator from two text files, on the machine you have, and see what it looks at.",
@@ -47,20 +45,13 @@ Columns = Annotated[
     typer.Option("--columns", "--column", help="Columns by name or number: --columns es,en", show_default=False),
 ]
 Set = Annotated[list[str] | None, typer.Option("--set", help="Any setting: --set train.lr=0.001", show_default=False)]
+AsText = Annotated[bool, typer.Option("--as-text", help="Of --file: take the lines of a file of any format.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def listed(names: str | None) -> list[str]:
     """The names in "es,en"."""
     return [name.strip() for name in names.split(",")] if names else []
-
-
-def created(path: Path, option: str) -> TextIO:
-    """A new file to write to."""
-    try:
-        return open(path, "x", encoding="utf-8", errors="surrogateescape", newline="\n")
-    except OSError as error:
-        raise UsageError(f"{option} {path}: cannot be written ({error.strerror})") from None
 
 
 def say(text: str) -> None:

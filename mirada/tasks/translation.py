@@ -27,7 +27,7 @@ from mirada.errors import ConfigError, UsageError
 from mirada.evaluation.translation import TranslationScores, bleu, evaluate
 from mirada.inspection.attention import CrossAttention
 from mirada.inspection.embeddings import Embeddings
-from mirada.tasks.catalogs import Filling, fill
+from mirada.tasks.catalogs import Filling, check_language, fill, lines_of
 from mirada.tasks.objectives import CrossEntropy
 from mirada.tasks.task import Task, Told, Writer
 from mirada.tasks.translator import Translation, Translator
@@ -170,11 +170,21 @@ class TranslationModel(Writer):
         example = (sources[shown], outputs[shown], references[shown][0])
         return Validation(bleu(outputs, references), "BLEU", example=example)
 
-    def fill(self, catalog: str | Path, **decode: Any) -> Filling:
-        """Translate what is untranslated in a gettext catalog (.po), marked fuzzy; the rest stays byte for byte."""
+    def fill(self, catalog: str | Path, *, keep_damaged: bool = False, force: bool = False, **decode: Any) -> Filling:
+        """Translate what is untranslated in a gettext catalog (.po), marked fuzzy; the rest stays byte for byte.
+
+        `keep_damaged` fills in translations that lost placeholders, `force` fills a catalog in another language.
+        """
+        found = Catalog(catalog)
+        check_language(found, self.card["languages"]["source"], self.card["languages"]["target"], force)
+        lines = lines_of(found)
+        translated = self.translate(lines, **self.fill_options(**decode))
+        return fill(found, dict(zip(lines, translated, strict=True)), keep_damaged)
+
+    def fill_options(self, **decode: Any) -> dict[str, Any]:
+        """How catalogs are decoded: with several translations to choose from."""
         options = {"n_best": 5, **{key: value for key, value in decode.items() if value is not None}}
-        options["n_best"] = min(options["n_best"], self.decode_config(**decode).beam)
-        return fill(Catalog(catalog), lambda texts: self.translate(texts, **options))
+        return {**options, "n_best": min(options["n_best"], self.decode_config(**decode).beam)}
 
     def attend(self, text: str, **decode: Any) -> CrossAttention:
         """Translate one sentence and return where every head of every layer looked for each token."""
