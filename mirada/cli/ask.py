@@ -8,9 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
+from mirada.cli.answers import job_of, write_answers
 from mirada.cli.app import AsText, Bundle, Columns, Device, Json, Threads, app, listed, say
 from mirada.cli.input import Given
-from mirada.cli.output import check_new, job_of, new_binary, text_output, write_answers
+from mirada.cli.output import check_new, new_binary, text_output
 from mirada.cli.pictures import classify_pictures
 from mirada.cli.progress import Progress
 

@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from mirada.cli.answers import Job, write_answers
 from mirada.cli.app import say
 from mirada.cli.input import Given
-from mirada.cli.output import Job, write_answers
 from mirada.cli.progress import Progress
 from mirada.data.foreign import foreign
 from mirada.data.po import Catalog

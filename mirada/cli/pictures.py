@@ -9,9 +9,10 @@ from typing import Annotated, Any
 
 import typer
 
+from mirada.cli.answers import Job, job_of, write_answers
 from mirada.cli.app import AsText, Bundle, Device, Json, Threads, app, say
 from mirada.cli.input import Given
-from mirada.cli.output import Job, check_new, job_of, new_binary, write_answers
+from mirada.cli.output import check_new, new_binary
 from mirada.cli.progress import Progress
 from mirada.errors import MiradaError, UsageError
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mirada.cli.answers import job_of, write_answers
 from mirada.cli.app import (
     AsText,
     Bundle,
@@ -24,7 +25,7 @@ from mirada.cli.app import (
     say,
 )
 from mirada.cli.input import Given
-from mirada.cli.output import check_new, job_of, write_answers
+from mirada.cli.output import check_new
 from mirada.cli.progress import Progress
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
+SAMPLE = 500
+"""Texts that are looked at to tell the language of many."""
 FEWEST_LETTERS = 20
 """Below so many letters nobody can tell."""
 SURE = 0.7
@@ -35,6 +37,14 @@ def majority(texts: Iterable[str]) -> str | None:
     votes = Counter(language for text in texts if (language := guess(text)))
     ahead = votes.most_common(1)
     return ahead[0][0] if ahead and ahead[0][1] >= 0.6 * votes.total() and votes.total() >= 5 else None
+
+
+def other_than(tag: str | None, texts: Sequence[str]) -> str | None:
+    """The language that most of a sample of the texts are in, if it is clear that it is not the one with this tag."""
+    if not tag or not known(tag):
+        return None
+    found = majority(texts[:: max(1, len(texts) // SAMPLE)])
+    return found if found != primary(tag) else None
 
 
 @cache

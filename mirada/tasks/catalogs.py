@@ -116,7 +116,6 @@ def check_language(catalog: Catalog, source: str | None, target: str | None, for
             raise UsageError(f"{said.format('header')}; take a model for {other}, correct the header, or {FORCE}")
         else:
             doubts.append(said.format("header"))
-    texts = language.majority(gap.text for gap in catalog.gaps[:: max(1, len(catalog.gaps) // 500)])
-    if texts and source and language.known(source) and texts != language.primary(source):
+    if texts := language.other_than(source, [gap.text for gap in catalog.gaps]):
         doubts.append(f"{catalog.name}: its texts look like {texts}, and the model translates from {source}")
     return doubts

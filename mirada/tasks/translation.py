@@ -10,17 +10,18 @@ from typing import Any, overload
 import torch
 from torch import nn
 
+from mirada import config as configuration
 from mirada.bundle import need
 from mirada.config import Values
 from mirada.contracts import Loss, Network, Sizes, Validation
+from mirada.data import language
 from mirada.data.batching import Batches
 from mirada.data.checks import CheckConfig
 from mirada.data.doctor import KEEPS, Notify
 from mirada.data.po import Catalog
 from mirada.data.prepare import Examples, Report, dump_examples, load_examples, prepare, read_examples
 from mirada.data.prepare import Prepared as PreparedPairs
-from mirada.data.readers import Wanted
-from mirada.data.sources import DataConfig, open_some
+from mirada.data.sources import DataConfig, Paths, data_settings
 from mirada.data.tokenizer import Tokenizer, TokenizerConfig
 from mirada.decoding import DecodeConfig
 from mirada.errors import ConfigError, UsageError
@@ -142,17 +143,30 @@ class TranslationModel(Writer):
 
     def evaluate(
         self,
-        pairs: str | Path | Iterable[tuple[str, Sequence[str]]],
+        pairs: str | Path | Iterable[tuple[str, Sequence[str]]] = (),
         *,
+        source: str | Path | None = None,
+        target: Paths = (),
+        source_language: str | None = None,
+        target_language: str | None = None,
         columns: Sequence[str] = (),
         **decode: Any,
     ) -> TranslationScores:
-        """Translate the sources of a test set (a file, or pairs of source and references) and score the result."""
-        if isinstance(pairs, (str, Path)):
-            languages = self.card["languages"]
-            wanted = Wanted(tuple(columns), languages["source"], languages["target"])
-            rows, passed = read_examples(open_some([str(pairs)], wanted))
-            return replace(self.score(rows, **decode), notes=passed)
+        """Translate the sources of a test set (a file, or pairs of source and references) and score the result.
+
+        The test set may also come as a `source` file and its `target` files. Its languages are the model's
+        unless given.
+        """
+        if isinstance(pairs, (str, Path)) or source or target:
+            files = pairs if isinstance(pairs, (str, Path)) else ()
+            own = self.card["languages"]["source"], self.card["languages"]["target"]
+            tags = source_language or own[0], target_language or own[1]
+            settings = data_settings(files, source, target, (), *tags, columns, absolute=False)
+            built = configuration.build({"data": DataConfig}, {"data": settings})
+            test = built["data"].open()
+            rows, passed = read_examples(test)
+            scores = self.score(rows, **decode)
+            return replace(scores, notes=(*scores.notes, *test.notes, *passed, *_doubts(rows, own)))
         rows = [(source, tuple([refs] if isinstance(refs, str) else refs)) for source, refs in pairs]
         return self.score(rows, **decode)
 
@@ -204,6 +218,19 @@ class TranslationModel(Writer):
             raise UsageError(f"--side {side}: there are source and target")
         table: nn.Embedding = getattr(self.network, f"{side}_embedding")
         return Embeddings(getattr(self, f"{side}_tokenizer"), table.weight.detach().cpu())
+
+
+def _doubts(examples: Examples, own: tuple[str | None, str | None]) -> list[str]:
+    """A line on each side of a test set that looks like another language than the model's."""
+    sides = (
+        ("its sources look like", "from", [source for source, _ in examples]),
+        ("its references look like", "into", [references[0] for _, references in examples]),
+    )
+    return [
+        f"the test set does not fit the model: {what} {other}, and it translates {way} {tag}"
+        for (what, way, texts), tag in zip(sides, own, strict=True)
+        if (other := language.other_than(tag, texts))
+    ]
 
 
 class TranslationTask(Task):

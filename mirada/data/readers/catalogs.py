@@ -8,6 +8,7 @@ other way round, from msgstr to msgid. Contexts change nothing.
 from __future__ import annotations
 
 import io
+import os
 import re
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,6 +29,9 @@ from mirada.data.po import (
 from mirada.data.readers.pair import Pair, Wanted, matches
 from mirada.data.text import StrPath, faults_named, opened, shown_path
 from mirada.errors import DataError, UsageError
+
+MOST_NAMES = 50
+"""Files of a folder that are named when they are passed over; of more, the rest is counted."""
 
 
 class _Catalog:
@@ -296,10 +300,12 @@ def choose(folder: str, found: Sequence[str], wanted: Wanted) -> tuple[list[str]
             f"{shown_path(folder)}: no catalog is in {asked}, but in {', '.join(there)}; choose one: --to {there[0]}"
         )
     beside = "beside a .po of the same name"
+    names = {file: shown_path(os.path.relpath(file, folder)) for file in found}
+    foreign = [f"{names[file]} ({language})" for file, language in others.items()]
     notes = [
-        _note(len(others), "catalog in another language", "catalogs in other languages", _distinct(others.values())),
-        _note(len(compiled), f".mo file {beside}", f".mo files {beside}", _names(compiled)),
-        _note(len(templates), "template", "templates", _names(templates)),
+        _note("catalog in another language", "catalogs in other languages", foreign),
+        _note(f".mo file {beside}", f".mo files {beside}", [names[file] for file in compiled]),
+        _note("template", "templates", [names[file] for file in templates]),
     ]
     return files, [note for note in notes if note]
 
@@ -346,13 +352,11 @@ def _distinct(languages: Iterable[str]) -> list[str]:
     return [spelt[key] for key in sorted(spelt)]
 
 
-def _note(count: int, one: str, many: str, names: Sequence[str]) -> str:
-    shown = ", ".join([*names[:3], *["…"][: len(names) > 3]])
-    return f"{count} {one if count == 1 else many} ({shown})" if count else ""
-
-
-def _names(files: Sequence[str]) -> list[str]:
-    return [shown_path(PurePath(file).name) for file in files]
+def _note(one: str, many: str, names: Sequence[str]) -> str:
+    """Passed-over files, named."""
+    more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
+    shown = ", ".join(names[:MOST_NAMES]) + more
+    return f"{len(names):,} {one if len(names) == 1 else many} passed over: {shown}" if names else ""
 
 
 _SUFFIX = re.compile(r"(\.po|\.pot|\.mo|\.gmo)(\.gz)?$", re.IGNORECASE)
