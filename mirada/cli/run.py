@@ -27,6 +27,7 @@ from mirada.cli.app import (
 from mirada.cli.input import Given
 from mirada.cli.output import check_new
 from mirada.cli.progress import Progress
+from mirada.errors import UsageError
 
 
 @app.command()
@@ -74,6 +75,11 @@ def translate(
     from mirada.tasks.translation import TranslationModel
 
     catalogs = file is not None and not texts and not as_text and are_catalogs(file)
+    if catalogs and prefix:
+        raise UsageError(f"--prefix {prefix}: every text of a catalog begins in its own way; leave it out")
+    for asked, option in ((keep_damaged, "--keep-damaged"), (skip_broken, "--skip-broken"), (force, "--force")):
+        if asked and not catalogs:
+            raise UsageError(f"{option}: is about gettext catalogs (--file app.po, --file locale); leave it out")
     given = Given(texts, file, as_text=as_text or catalogs)
     check_new(out, "--out")
     model = api.load(bundle, TranslationModel, device=device or "auto", threads=threads)
@@ -119,7 +125,6 @@ def evaluate(
 ) -> None:
     """Score a model on a test set: BLEU, chrF++, TER of translations; accuracy, F1 of labels; …"""
     from mirada import api
-    from mirada.errors import UsageError
     from mirada.tasks.translation import TranslationModel
 
     parallel = {"source": source, "target": target or None, "source_language": from_, "target_language": to}

@@ -162,6 +162,10 @@ def test_the_commands_of_the_page_run(tmp_path: Path, page: str, trained: Transl
     write_tmx(tmp_path / "memory.tmx", rows)
     toy.write(tmp_path / "more.tsv", toy.pairs(120, seed=3))
     write_po(tmp_path / "app.po", [("el gato", "")])
+    write_po(tmp_path / "locale" / "en.po", [("el gato", "")])
+    (tmp_path / "in.txt").write_text("el gato\n")
+    (tmp_path / "test.es").write_text("".join(f"{source}\n" for source, _ in rows[:20]))
+    (tmp_path / "test.en").write_text("".join(f"{target}\n" for _, target in rows[:20]))
     for name in ("es-en", "ui"):
         (tmp_path / name).symlink_to(trained.path)
     blocks = re.findall(r"```console\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL)
