@@ -39,6 +39,11 @@ def majority(texts: Iterable[str]) -> str | None:
     return ahead[0][0] if ahead and ahead[0][1] >= 0.6 * votes.total() and votes.total() >= 5 else None
 
 
+def not_the_same(tag: str | None, other: str | None) -> str | None:
+    """The other tag, if both are known and it is that of another language."""
+    return other if tag and other and primary(tag) != primary(other) else None
+
+
 def other_than(tag: str | None, texts: Sequence[str]) -> str | None:
     """The language that most of a sample of the texts are in, if it is clear that it is not the one with this tag."""
     if not tag or not known(tag):

@@ -27,6 +27,8 @@ class Filling:
     """Entries that had none and still have none."""
     problems: tuple[tuple[int, str], ...]
     """Line of an entry, and why it was left empty or needs care."""
+    doubts: tuple[str, ...] = ()
+    """What speaks against filling this catalog with this model."""
 
 
 def lines_of(catalog: Catalog) -> list[str]:

@@ -166,7 +166,7 @@ class TranslationModel(Writer):
             test = built["data"].open()
             rows, passed = read_examples(test)
             scores = self.score(rows, **decode)
-            return replace(scores, notes=(*scores.notes, *test.notes, *passed, *_doubts(rows, own)))
+            return replace(scores, notes=(*scores.notes, *test.notes, *passed, *_doubts(rows, own, tags)))
         rows = [(source, tuple([refs] if isinstance(refs, str) else refs)) for source, refs in pairs]
         return self.score(rows, **decode)
 
@@ -190,10 +190,11 @@ class TranslationModel(Writer):
         `keep_damaged` fills in translations that lost placeholders, `force` fills a catalog in another language.
         """
         found = Catalog(catalog)
-        check_language(found, self.card["languages"]["source"], self.card["languages"]["target"], force)
+        doubts = check_language(found, self.card["languages"]["source"], self.card["languages"]["target"], force)
         lines = lines_of(found)
         translated = self.translate(lines, **self.fill_options(**decode))
-        return fill(found, dict(zip(lines, translated, strict=True)), keep_damaged)
+        filling = fill(found, dict(zip(lines, translated, strict=True)), keep_damaged)
+        return replace(filling, doubts=tuple(doubts))
 
     def fill_options(self, **decode: Any) -> dict[str, Any]:
         """How catalogs are decoded: with several translations to choose from."""
@@ -220,16 +221,20 @@ class TranslationModel(Writer):
         return Embeddings(getattr(self, f"{side}_tokenizer"), table.weight.detach().cpu())
 
 
-def _doubts(examples: Examples, own: tuple[str | None, str | None]) -> list[str]:
-    """A line on each side of a test set that looks like another language than the model's."""
+Languages = tuple[str | None, str | None]
+"""Source and target."""
+
+
+def _doubts(examples: Examples, own: Languages, said: Languages) -> list[str]:
+    """A line on each side of a test set that is said to be, or looks like, another language than the model's."""
     sides = (
-        ("its sources look like", "from", [source for source, _ in examples]),
-        ("its references look like", "into", [references[0] for _, references in examples]),
+        ("its sources are", "from", [source for source, _ in examples]),
+        ("its references are", "into", [references[0] for _, references in examples]),
     )
     return [
-        f"the test set does not fit the model: {what} {other}, and it translates {way} {tag}"
-        for (what, way, texts), tag in zip(sides, own, strict=True)
-        if (other := language.other_than(tag, texts))
+        f"the test set does not fit the model: {what} in {other}, and it translates {way} {tag}"
+        for (what, way, texts), tag, asked in zip(sides, own, said, strict=True)
+        if (other := language.not_the_same(tag, asked) or language.other_than(tag, texts))
     ]
 
 
