@@ -40,7 +40,12 @@ def test_an_interrupted_translation_is_continued(
     file, whole = expected
     out, partial = tmp_path / "out.txt", tmp_path / "out.txt.partial"
     command = ["translate", str(trained.path), "--file", str(file), "--out", str(out), "--beam", "1", "--threads", "1"]
-    process = subprocess.Popen([sys.executable, "-m", "mirada.cli", *command], stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mirada.cli", *command],
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a test run in the background ignores it
+    )
     while process.poll() is None and not (partial.exists() and partial.stat().st_size):
         time.sleep(0.01)
     process.send_signal(how)
