@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 
 def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all."""
+    with written_whole(path) as out:
+        out.write(content)
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[BinaryIO]:
     """Write beside the file, flush to the disk, then rename: a reader sees the old file or the new one, never half."""
     partial = path.with_name(path.name + ".partial")
     try:
         with open(partial, "wb") as out:
-            out.write(content)
+            yield out
             out.flush()
             os.fsync(out.fileno())
         os.replace(partial, path)

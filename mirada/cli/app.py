@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, TextIO, TypeVar, get_args
+from typing import Annotated, Any, TypeVar, get_args
 
 import typer
 from typer.models import OptionInfo
@@ -125,6 +125,7 @@ Columns = Annotated[
     typer.Option("--columns", "--column", help="Columns by name or number: --columns es,en", show_default=False),
 ]
 Set = Annotated[list[str] | None, typer.Option("--set", help="Any setting: --set train.lr=0.001", show_default=False)]
+AsText = Annotated[bool, typer.Option("--as-text", help="With --file: translate the lines of a file of any format.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 _verbosity = NORMAL
@@ -171,14 +172,6 @@ def mirada(
 def listed(names: str | None) -> list[str]:
     """The names in "es,en"."""
     return [name.strip() for name in names.split(",")] if names else []
-
-
-def created(path: Path, option: str) -> TextIO:
-    """A new file to write to."""
-    try:
-        return open(path, "x", encoding="utf-8", errors="surrogateescape", newline="\n")
-    except OSError as error:
-        raise UsageError(f"{option} {path}: cannot be written ({error.strerror})") from None
 
 
 def say(text: str) -> None:

@@ -8,9 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
-from mirada.cli.app import Bundle, Columns, Device, Json, Threads, app, listed, note, say
+from mirada.cli.answers import job_of, write_answers
+from mirada.cli.app import AsText, Bundle, Columns, Device, Json, Threads, app, listed, note, say
+from mirada.cli.input import Given
+from mirada.cli.output import check_new, new_binary, text_output
 from mirada.cli.pictures import classify_pictures
-from mirada.cli.run import chunks, output
+from mirada.cli.progress import Progress
 
 Texts = Annotated[list[str] | None, typer.Argument(help="Texts; standard input's lines if none.", show_default=False)]
 File = Annotated[Path | None, typer.Option(help="The lines of a file.", show_default=False)]
@@ -23,6 +26,7 @@ def classify(
     texts: Texts = None,
     file: File = None,
     out: Out = None,
+    as_text: AsText = False,
     why: Annotated[bool, typer.Option("--why", help="Show the words that decided (bag models only).")] = False,
     json_: Json = False,
     threads: Threads = None,
@@ -37,28 +41,31 @@ def classify(
     from mirada.bundle import read_card
     from mirada.tasks.classification import ClassificationModel
 
-    given, answers = chunks(texts, file), output(out)
+    given = Given(texts, file, as_text=as_text, allowed=("tsv",))
+    check_new(out, "--out")
     if read_card(bundle).get("task") == "pictures":
-        classify_pictures(bundle, given, answers, why, json_, device or "auto", threads)
+        classify_pictures(bundle, given, out, why, json_, device or "auto", threads)
         return
     model = api.load(bundle, ClassificationModel, device=device or "auto", threads=threads)
-    number = 0
-    with answers as sink:
-        for chunk in given:
-            for text, found in zip(chunk, model.classify(chunk, first=number + 1), strict=True):
-                number += 1
-                if found.cut:
-                    what = f"the last {found.cut:,} tokens" if model.kit.parts == 1 else f"{found.cut:,} tokens in all"
-                    say(f"mirada: line {number}: {what} were not read, the model takes fewer")
-                if json_:
-                    rounded = {label: round(p, 6) for label, p in found.probabilities.items()}
-                    row = {"label": found.label, "probabilities": rounded}
-                    sink.write(json.dumps({**row, "why": model.why(text)} if why else row, ensure_ascii=False) + "\n")
-                    continue
-                sink.write(f"{found.label}\t{found.probability:.4f}\n")
-                for words, weight in model.why(text) if why else ():
-                    sink.write(f"    {weight:+.3f}  {words}\n")
-            sink.flush()
+
+    def answer(before: int, chunk: list[str], _: Progress) -> tuple[list[str], int]:
+        rows = []
+        for number, (text, found) in enumerate(
+            zip(chunk, model.classify(chunk, first=before + 1), strict=True), before + 1
+        ):
+            if found.cut:
+                what = f"the last {found.cut:,} tokens" if model.kit.parts == 1 else f"{found.cut:,} tokens in all"
+                say(f"mirada: line {number}: {what} were not read, the model takes fewer")
+            if json_:
+                rounded = {label: round(p, 6) for label, p in found.probabilities.items()}
+                row = {"label": found.label, "probabilities": rounded}
+                rows.append(json.dumps({**row, "why": model.why(text)} if why else row, ensure_ascii=False) + "\n")
+                continue
+            reasons = [f"    {weight:+.3f}  {words}\n" for words, weight in (model.why(text) if why else ())]
+            rows.append("".join([f"{found.label}\t{found.probability:.4f}\n", *reasons]))
+        return rows, 0
+
+    write_answers(given, out, job_of("classify", bundle, why=why, json=json_), answer)
 
 
 @app.command()
@@ -67,6 +74,7 @@ def tag(
     texts: Texts = None,
     file: File = None,
     out: Out = None,
+    as_text: AsText = False,
     json_: Json = False,
     threads: Threads = None,
     device: Device = None,
@@ -75,20 +83,23 @@ def tag(
     from mirada import api
     from mirada.tasks.tagging import TaggingModel
 
-    given, answers = chunks(texts, file), output(out)
+    given = Given(texts, file, as_text=as_text)
+    check_new(out, "--out")
     model = api.load(bundle, TaggingModel, device=device or "auto", threads=threads)
     names = ("words", "numbers") if model.kit.numeric else ("words", "tags", "probabilities")
-    with answers as sink:
-        for chunk in given:
-            for words in model.tag(chunk):
-                if json_:
-                    columns = {name: [found[place] for found in words] for place, name in enumerate(names)}
-                    sink.write(json.dumps(columns, ensure_ascii=False) + "\n")
-                    continue
-                for word, answer, *_ in words:
-                    sink.write(f"{word}\t{answer:.4f}\n" if isinstance(answer, float) else f"{word}\t{answer}\n")
-                sink.write("\n")
-            sink.flush()
+
+    def answer(before: int, chunk: list[str], _: Progress) -> tuple[list[str], int]:
+        rows = []
+        for words in model.tag(chunk):
+            if json_:
+                columns = {name: [found[place] for found in words] for place, name in enumerate(names)}
+                rows.append(json.dumps(columns, ensure_ascii=False) + "\n")
+                continue
+            pairs = [(word, f"{found:.4f}" if isinstance(found, float) else found) for word, found, *_ in words]
+            rows.append("".join(f"{word}\t{found}\n" for word, found in pairs) + "\n")
+        return rows, 0
+
+    write_answers(given, out, job_of("tag", bundle, json=json_), answer)
 
 
 @app.command()
@@ -132,7 +143,7 @@ def generate(
         say(f"mirada: the model does not know {', '.join(map(repr, unknown))}; read as <unk>")
     if beyond := model.beyond(prompt, tokens):
         say(f"mirada: {beyond}")
-    with output(None) as sink:
+    with text_output(None) as sink:
         try:
             for number in range(count):
                 given = {**options, "tokens": tokens, "seed": first + number}
@@ -171,14 +182,14 @@ def forecast(
     from mirada import api
     from mirada.tasks.forecasting import ForecastingModel
 
-    answers = output(out)
+    check_new(out, "--out")
     model = api.load(bundle, ForecastingModel, device=device or "auto", threads=threads)
     found = model.forecast(table, steps, samples, seed, listed(columns))
     for remark in found.notes:
         say(f"mirada: {table}: {remark}")
     if picture is not None:
         found.draw(picture)
-    with answers as sink:
+    with text_output(out) as sink:
         sink.write(found.as_json() if json_ else found.as_csv())
 
 
@@ -209,6 +220,7 @@ def embed(
     texts: Texts = None,
     file: File = None,
     out: Annotated[Path | None, typer.Option(help="An .npz file.", show_default=False)] = None,
+    as_text: AsText = False,
     threads: Threads = None,
     device: Device = None,
 ) -> None:
@@ -221,9 +233,8 @@ def embed(
 
     if out is None:
         raise UsageError("where should the vectors go? Name a file: --out vectors.npz")
-    if out.exists():
-        raise UsageError(f"--out {out}: exists already; choose another name")
-    given = chunks(texts, file)
+    check_new(out, "--out")
+    given = Given(texts, file, as_text=as_text)
     model = api.load(bundle, MaskedModel, device=device or "auto", threads=threads)
     sentences, tokens = [], list[Any]()
     for chunk in given:
@@ -233,9 +244,6 @@ def embed(
     if not tokens:
         raise UsageError("there is no text to embed")
     offsets = np.cumsum([0, *map(len, tokens)])
-    try:
-        with open(out, "xb") as sink:
-            np.savez(sink, sentences=np.concatenate(sentences), tokens=np.concatenate(tokens), offsets=offsets)
-    except OSError as error:
-        raise UsageError(f"--out {out}: cannot be written ({error.strerror})") from None
+    with new_binary(out, "--out") as sink:
+        np.savez(sink, sentences=np.concatenate(sentences), tokens=np.concatenate(tokens), offsets=offsets)
     note(f"wrote the vectors of {counted(len(tokens), 'text')} to {out}")

@@ -22,12 +22,12 @@ from mirada.cli.app import (
     Threads,
     To,
     app,
-    created,
     listed,
     note,
     say,
     verbosity,
 )
+from mirada.cli.output import check_new, new_file
 from mirada.errors import UsageError, counted
 
 
@@ -135,10 +135,8 @@ def check(
     from mirada.console import Console
     from mirada.data.checkup import check as examine
 
-    if list_ is not None and list_.exists():
-        raise UsageError(f"--list {list_}: exists already; choose another name")
     with ExitStack() as stack:
-        excluded = stack.enter_context(created(list_, "--list")) if list_ else None
+        excluded = stack.enter_context(new_file(list_, "--list")) if list_ else None
         console = stack.enter_context(Console(verbosity=verbosity()))
         diagnosis = examine(
             pairs or [],
@@ -235,12 +233,11 @@ def corpus(
     from mirada.data import builtin
 
     for path, option in ((out, "--out"), (alignments, "--alignments")):
-        if path is not None and path.exists():
-            raise UsageError(f"{option} {path}: exists already; choose another name")
+        check_new(path, option)
     with ExitStack() as stack:
-        aligned = stack.enter_context(created(alignments, "--alignments")) if alignments else None
+        aligned = stack.enter_context(new_file(alignments, "--alignments")) if alignments else None
         examples = builtin.choose(languages, part, pairs, seed)
-        written = builtin.write(examples, stack.enter_context(created(out, "--out")), aligned)
+        written = builtin.write(examples, stack.enter_context(new_file(out, "--out")), aligned)
     note(
         f"wrote {counted(written, 'pair')} to {out}" + (f" and their alignments to {alignments}" if alignments else "")
     )

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any
 
 import typer
 
-from mirada.cli.app import Bundle, Device, Json, Threads, app, note, say
-from mirada.cli.run import chunks, output
+from mirada.cli.answers import Job, job_of, write_answers
+from mirada.cli.app import AsText, Bundle, Device, Json, Threads, app, note, say
+from mirada.cli.input import Given
+from mirada.cli.output import check_new, new_binary
+from mirada.cli.progress import Progress
 from mirada.errors import MiradaError, UsageError, counted
 
 
@@ -24,6 +26,7 @@ def caption(
     ] = None,
     file: Annotated[Path | None, typer.Option(help="Read the names from a file.", show_default=False)] = None,
     out: Annotated[Path | None, typer.Option(help="Write to this file.", show_default="standard output")] = None,
+    as_text: AsText = False,
     look: Annotated[
         Path | None, typer.Option(help="Draw where every head looked, as PNG; of one picture.", show_default=False)
     ] = None,
@@ -37,27 +40,32 @@ def caption(
     from mirada import api
     from mirada.tasks.captioning import CaptionModel
 
-    given, answers = chunks(pictures, file), output(out)
+    given = Given(pictures, file, as_text=as_text, unit="files")
+    check_new(out, "--out")
     decode: dict[str, Any] = {"beam": beam, "n_best": n_best}
-    if look is not None and look.exists():
-        raise UsageError(f"--look {look}: exists already; choose another name")
+    check_new(look, "--look")
     if look is not None and len(pictures or []) != 1:
         raise UsageError(f"--look {look}: shows one picture; name one")
     model = api.load(bundle, CaptionModel, device=device or "auto", threads=threads)
-    model.decode_config(**decode)  # before anything is written
+    config = model.decode_config(**decode)  # before anything is written
     several = (n_best or 1) > 1
-    answered = (model.answer(chunk, **decode) for chunk in given)
-    whole = _write(answers, answered, lambda number, place, found: _line(number, place, found, json_, several), json_)
-    if look is not None and pictures and whole:
+    failed = _write(
+        given,
+        out,
+        job_of("caption", bundle, json=json_, **config.model_dump()),
+        lambda chunk: model.answer(chunk, **decode),
+        lambda number, place, found: _line(number, place, found, json_, several),
+    )
+    if look is not None and pictures and not failed:
         _draw(model, pictures[0], look, decode)
-    if not whole:
+    if failed:
         raise typer.Exit(1)
 
 
 def classify_pictures(
     bundle: Path,
-    given: Iterator[list[str]],
-    answers: AbstractContextManager[TextIO],
+    given: Given,
+    out: Path | None,
     why: bool,
     json_: bool,
     device: str,
@@ -76,32 +84,33 @@ def classify_pictures(
         row = {"picture": place, "label": found.label, "probabilities": rounded}
         return json.dumps(row, ensure_ascii=False) if json_ else f"{found.label}\t{found.probability:.4f}"
 
-    if not _write(answers, (model.answer(chunk) for chunk in given), line, json_):
+    if _write(given, out, job_of("classify", bundle, json=json_), model.answer, line):
         raise typer.Exit(1)
 
 
 def _write(
-    answers: AbstractContextManager[TextIO],
-    answered: Iterable[Iterable[tuple[str, Any]]],
+    given: Given,
+    out: Path | None,
+    job: Job,
+    look_at: Callable[[list[str]], Iterable[tuple[str, Any]]],
     line: Callable[[int, str, Any], str],
-    json_: bool,
-) -> bool:
-    """A line for each picture, an empty one for what cannot be read; whether all could be."""
-    whole, number = True, 0
-    with answers as sink:
-        for chunk in answered:
-            for place, found in chunk:
-                number += 1
-                if isinstance(found, MiradaError):
-                    whole = False
-                    say(f"mirada: {found}; its line is left empty")
-                    sink.write("{}\n" if json_ else "\n")
-                    continue
-                for remark in found.notes:
-                    say(f"mirada: {place}: {remark}")
-                sink.write(line(number, place, found) + "\n")
-            sink.flush()
-    return whole
+) -> int:
+    """A line for each picture, an empty one for what cannot be read; how many could not be."""
+
+    def answer(before: int, chunk: list[str], _: Progress) -> tuple[list[str], int]:
+        rows, failed = [], 0
+        for number, (place, found) in enumerate(look_at(chunk), before + 1):
+            if isinstance(found, MiradaError):
+                failed += 1
+                say(f"mirada: {found}; its line is left empty")
+                rows.append("{}\n" if job["json"] else "\n")
+                continue
+            for remark in found.notes:
+                say(f"mirada: {place}: {remark}")
+            rows.append(line(number, place, found) + "\n")
+        return rows, failed
+
+    return write_answers(given, out, job, answer)
 
 
 def _line(number: int, place: str, found: Any, json_: bool, several: bool) -> str:
@@ -132,8 +141,7 @@ def shapes(
     seed: Annotated[int, typer.Option(help="Another seed gives other pictures.")] = 0,
 ) -> None:
     """Write the built-in pictures of shapes, with captions for --task captioning; or videos of moving shapes."""
-    if out.exists():
-        raise UsageError(f"--out {out}: exists already; choose another name")
+    check_new(out, "--out")
     if count < 1:
         raise UsageError(f"--count {count}: write at least 1")
     try:
@@ -158,6 +166,6 @@ def _write_videos(out: Path, count: int, part: str, seed: int) -> None:
     if out.suffix != ".npz":
         raise UsageError(f"--out {out}: videos go into one file; call it {out}.npz")
     videos, labels = moving_shapes(count, 2 * seed + (part == "test"))
-    with open(out, "xb") as sink:
+    with new_binary(out, "--out") as sink:
         np.savez(sink, images=videos, labels=labels)
     note(f"wrote {counted(count, 'video')} and the way each shape moves, {out}")

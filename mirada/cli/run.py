@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import Annotated, Any
 
 import typer
 
-from mirada.cli.app import Bundle, Columns, Device, Json, Threads, app, created, listed, say
-from mirada.errors import DataError, UsageError
-
-if TYPE_CHECKING:
-    from mirada.tasks.translation import TranslationModel
-
-CHUNK = 512
-"""Lines of a file that are translated at a time: enough to batch them well, few enough to see progress."""
+from mirada.cli.answers import job_of, write_answers
+from mirada.cli.app import (
+    AsText,
+    Bundle,
+    Columns,
+    Device,
+    From,
+    Json,
+    SourceFile,
+    TargetFiles,
+    Threads,
+    To,
+    app,
+    listed,
+    say,
+)
+from mirada.cli.input import Given
+from mirada.cli.output import check_new
+from mirada.cli.progress import Progress
+from mirada.errors import UsageError
 
 
 @app.command()
@@ -27,8 +36,15 @@ def translate(
     texts: Annotated[
         list[str] | None, typer.Argument(help="Texts; standard input's lines if none.", show_default=False)
     ] = None,
-    file: Annotated[Path | None, typer.Option(help="Translate the lines of a file.", show_default=False)] = None,
-    out: Annotated[Path | None, typer.Option(help="Write to this file.", show_default="standard output")] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option(help="The lines of a text file, a gettext catalog, or a folder of catalogs.", show_default=False),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Write to this file; of a folder, a new folder.", show_default="standard output"),
+    ] = None,
+    as_text: AsText = False,
     beam: Annotated[int | None, typer.Option(help="Hypotheses kept at each step.", show_default="5")] = None,
     n_best: Annotated[
         int | None, typer.Option(help="Show this many translations with scores.", show_default="1")
@@ -51,41 +67,56 @@ def translate(
     seed: Annotated[
         int | None, typer.Option(help="With --sample: another seed gives another translation.", show_default="0")
     ] = None,
+    keep_damaged: Annotated[
+        bool, typer.Option("--keep-damaged", help="In catalogs, fill in translations that lost placeholders, too.")
+    ] = False,
+    skip_broken: Annotated[
+        bool, typer.Option("--skip-broken", help="In a folder, leave out catalogs that cannot be read.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Fill catalogs whose header names another language, too.")
+    ] = False,
     threads: Threads = None,
     device: Device = None,
 ) -> None:
     """Translate texts, the lines of a file, or standard input; the lines come out in order.
 
+    An interrupted translation to a file is in <out>.partial, and the same command continues it.
     In a gettext catalog (--file app.po) what is untranslated is filled and marked fuzzy; the rest stays as it was.
     """
     from mirada import api
-    from mirada.data.readers import find_format
+    from mirada.cli.catalogs import are_catalogs, fill_catalogs
     from mirada.tasks.translation import TranslationModel
 
-    given, answers = chunks(texts, file), output(out)
+    catalogs = file is not None and not texts and not as_text and are_catalogs(file)
+    if catalogs and prefix:
+        raise UsageError(f"--prefix {prefix}: every text of a catalog begins in its own way; leave it out")
+    for asked, option in ((keep_damaged, "--keep-damaged"), (skip_broken, "--skip-broken"), (force, "--force")):
+        if asked and not catalogs:
+            raise UsageError(f"{option}: is about gettext catalogs (--file app.po, --file locale); leave it out")
+    given = Given(texts, file, as_text=as_text or catalogs)
+    check_new(out, "--out")
     model = api.load(bundle, TranslationModel, device=device or "auto", threads=threads)
     decode: dict[str, Any] = {"beam": beam, "n_best": n_best, "temperature": temperature, "top_k": top_k}
     decode |= {"top_p": top_p, "seed": seed, "sample": sample or None}
-    model.decode_config(**decode)  # before anything is written
-    if file is not None and find_format(str(file)) == "po":
-        _fill(model, file, out, decode)
+    config = model.decode_config(**decode)  # before anything is written
+    job = job_of("translate", bundle, prefix=prefix, **config.model_dump())
+    if file is not None and catalogs:
+        fill_catalogs(model, file, out, job, decode, keep_damaged=keep_damaged, skip_broken=skip_broken, force=force)
         return
-    failed = 0
-    with answers as sink:
-        number = 0
-        for chunk in given:
-            for translation in model.translate(chunk, prefix=prefix, **decode):
-                number += 1
-                if translation.problem:
-                    failed += 1
-                    say(f"mirada: line {number} {translation.problem}; it is left empty")
-                if (n_best or 1) > 1:
-                    for text, score in translation.alternatives:
-                        sink.write(f"{number}\t{score:.4f}\t{_one_line(text)}\n")
-                else:
-                    sink.write(_one_line(translation.text) + "\n")
-            sink.flush()
-    if failed:
+
+    def answer(before: int, chunk: list[str], progress: Progress) -> tuple[list[str], int]:
+        rows, failed = [], 0
+        translations = model.translate(chunk, prefix=prefix, progress=progress, **decode)
+        for number, translation in enumerate(translations, before + 1):
+            if translation.problem:
+                failed += 1
+                say(f"mirada: line {number} {translation.problem}; it is left empty")
+            several = [f"{number}\t{score:.4f}\t{_one_line(text)}\n" for text, score in translation.alternatives]
+            rows.append("".join(several) if (n_best or 1) > 1 else _one_line(translation.text) + "\n")
+        return rows, failed
+
+    if write_answers(given, out, job, answer):
         raise typer.Exit(1)
 
 
@@ -93,9 +124,13 @@ def translate(
 def evaluate(
     bundle: Bundle,
     pairs: Annotated[
-        Path,
+        Path | None,
         typer.Argument(help="The test set, in any format that `train` reads.", show_default=False),
-    ],
+    ] = None,
+    source: SourceFile = None,
+    target: TargetFiles = None,
+    from_: From = None,
+    to: To = None,
     columns: Columns = None,
     beam: Annotated[int | None, typer.Option(help="Hypotheses kept at each step.", show_default="5")] = None,
     json_: Json = False,
@@ -104,77 +139,21 @@ def evaluate(
 ) -> None:
     """Score a model on a test set: BLEU, chrF++, TER of translations; accuracy, F1 of labels; …"""
     from mirada import api
+    from mirada.tasks.translation import TranslationModel
 
-    result = api.load(bundle, device=device or "auto", threads=threads).evaluate(
-        pairs, columns=listed(columns), beam=beam
-    )
+    parallel = {"source": source, "target": target or None, "source_language": from_, "target_language": to}
+    given = {key: value for key, value in parallel.items() if value is not None}
+    if pairs is None and not given:
+        raise UsageError("there is no test set: name a file, or give --source and --target files")
+    model = api.load(bundle, device=device or "auto", threads=threads)
+    if given and not isinstance(model, TranslationModel):
+        raise UsageError(
+            f"{bundle}: is a model for {model.card['task']}; name its test set without --source, --target, …"
+        )
+    result = model.evaluate(*([pairs] if pairs else []), **given, columns=listed(columns), beam=beam)
     print(json.dumps(result.as_dict(), indent=2, ensure_ascii=False) if json_ else result.as_text())
-
-
-def _fill(model: TranslationModel, file: Path, out: Path | None, decode: dict[str, Any]) -> None:
-    """A catalog with its gaps filled, to `out`."""
-    from mirada.files import write_bytes
-
-    if out is None:
-        raise UsageError(f"--file {file}: say where the filled catalog goes: --out {file.stem}.new.po")
-    filling = model.fill(file, **decode)
-    try:
-        write_bytes(out, filling.content)
-    except OSError as error:
-        raise UsageError(f"--out {out}: cannot be written ({error.strerror})") from None
-    for line, problem in filling.problems:
-        say(f"mirada: {file}, line {line}: {problem}")
-    say(f"filled {filling.filled:,} entries, marked fuzzy for a person to check; the rest is as it was")
-
-
-def chunks(texts: list[str] | None, file: Path | None) -> Iterator[list[str]]:
-    """What the user gave to work on, a few hundred at a time; from a terminal, line by line."""
-    if texts and file:
-        raise UsageError(f"--file {file}: give texts or a file, not both")
-    return _chunks(texts, file)
-
-
-def _chunks(texts: list[str] | None, file: Path | None) -> Iterator[list[str]]:
-    from mirada.data.corpus import batched
-    from mirada.data.text import lines
-
-    if texts:
-        for number, text in enumerate(texts, 1):
-            if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
-                raise UsageError(f"text {number} has bytes that are not UTF-8; set your terminal to UTF-8")
-        yield texts
-    elif file is not None:
-        yield from batched(lines(file), CHUNK)
-    else:
-        typed = sys.stdin.isatty()
-        yield from batched(_stdin_lines(), 1 if typed else CHUNK)
-
-
-def _stdin_lines() -> Iterator[str]:
-    for number, raw in enumerate(sys.stdin.buffer, 1):
-        try:
-            yield raw.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise DataError(
-                f"standard input, line {number}: byte {error.start} is not UTF-8; convert it first"
-            ) from None
-
-
-def output(out: Path | None) -> AbstractContextManager[TextIO]:
-    """Where the answers go: a new file, made when it is entered, or standard output."""
-    if out is not None and out.exists():
-        raise UsageError(f"--out {out}: exists already; choose another name")
-    return _opened(out)
-
-
-@contextmanager
-def _opened(out: Path | None) -> Iterator[TextIO]:
-    if out is not None:
-        with created(out, "--out") as sink:
-            yield sink
-        return
-    sys.stdout.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
-    yield sys.stdout
+    for note in result.notes if json_ else ():
+        say(f"mirada: {note}")
 
 
 def _one_line(text: str) -> str:

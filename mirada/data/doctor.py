@@ -23,6 +23,7 @@ from mirada.data import language
 from mirada.data.checks import KINDS, CheckConfig, doubts, far_apart, faults
 from mirada.data.readers import Pair
 from mirada.data.sources import PairFiles
+from mirada.data.text import shown_path
 from mirada.errors import DataError
 
 EXAMPLES = 3
@@ -226,6 +227,7 @@ class Doctor:
         every = 1
         opened = {path: reader.about for path, reader in self.files.readers}
         counts: Counter[str] = Counter()
+        usable: set[str] = set()
         for index, pair in enumerate(self.files):
             if index % 20_000 == 0:
                 self.notify("reading", index, 0)
@@ -233,6 +235,7 @@ class Doctor:
             faulty = faults(pair, self.longest) is not None
             self._verdicts.append(_LEFT_OUT if faulty else 0)
             if not faulty:
+                usable.add(pair.file)
                 if len(exact) % every == 0:
                     self._sample.append(pair)
                     if len(self._sample) == SAMPLE:
@@ -243,6 +246,9 @@ class Doctor:
                 lengths[0] += len(pair.source)
                 lengths[1] += len(pair.targets[0])
         self.diagnosis.files = [(path, about, counts[path]) for path, about in opened.items()]
+        empty = [path for path in opened if path not in usable]
+        if usable and empty:
+            self.diagnosis.notes.append(f"nothing to learn from in {', '.join(map(shown_path, empty))}")
         verdicts = np.frombuffer(self._verdicts, dtype=np.uint8)
         sound = np.flatnonzero(verdicts == 0)
         again = _repeated(np.frombuffer(exact, dtype=np.uint64))

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
 from mirada.data.readers.names import CODES, language_named
 from mirada.data.text import shown_text
 
+SAMPLE = 500
+"""Texts that are looked at to tell the language of many."""
 FEWEST_LETTERS = 20
 """Below so many letters nobody can tell."""
 SURE = 0.7
@@ -105,6 +107,19 @@ def mismatch(votes: tuple[Counter[str], Counter[str]], languages: tuple[str | No
         if 10 * count >= 9 * seen.total() and not any({look, given} <= set(kin.split()) for kin in _KIN):
             return f"its {side} side is {look}, and not {given}: give other data, or say so ({option} {look})"
     return ""
+
+
+def not_the_same(tag: str | None, other: str | None) -> str | None:
+    """The other tag, if both are known and it is that of another language."""
+    return other if tag and other and primary(tag) != primary(other) else None
+
+
+def other_than(tag: str | None, texts: Sequence[str]) -> str | None:
+    """The language that most of a sample of the texts are in, if it is clear that it is not the one with this tag."""
+    if not tag or not known(tag):
+        return None
+    found = majority(votes(texts[:: max(1, len(texts) // SAMPLE)]))
+    return found if found != primary(tag) else None
 
 
 @cache

@@ -256,7 +256,9 @@ class Catalog:
     """
 
     def __init__(self, path: StrPath):
-        self.name = shown_path(path)
+        self.path, self.name = str(path), shown_path(path)
+        self.header: dict[str, str] = {}
+        """The fields of its header, names in lower case."""
         content = whole(path)
         self.charset = charset_of(content, self.name)
         self._mark = _BOM if content.startswith(_BOM) else b""
@@ -266,6 +268,7 @@ class Catalog:
         self._forms = 2
         for entry in scan(content, self.name):
             if entry.is_header and not entry.obsolete:
+                self.header = header_fields("".join(entry.forms))
                 self._forms = self._number_of_forms(entry)
             elif not entry.obsolete and entry.source and not any(entry.forms):
                 self._entries.append(entry)
@@ -284,7 +287,7 @@ class Catalog:
         return self._mark + b"".join(edited.get(number, line) for number, line in enumerate(self._lines, 1))
 
     def _number_of_forms(self, header: Entry) -> int:
-        found = re.search(r"nplurals\s*=\s*([0-9]+)", header_fields("".join(header.forms)).get("plural-forms", ""))
+        found = re.search(r"nplurals\s*=\s*([0-9]+)", self.header.get("plural-forms", ""))
         if not found:
             return 2
         if len(found[1]) > 4 or not 1 <= int(found[1]) <= MOST_FORMS:
@@ -322,15 +325,21 @@ class Catalog:
 
     def _written(self, entry: Entry, keyword: str, text: str) -> list[bytes]:
         """The lines of a text as gettext writes them: if there are several, each on its own below an empty one."""
-        alien = next((character for character in text if not self._can_hold(character)), None)
-        if alien is not None:
-            raise DataError(
-                f"{self.name}, line {entry.line}: {alien!a} in the translation {shown_text(text)} cannot be written in "
-                f"{self.charset}, the catalog's charset; convert the catalog with `msgconv -t UTF-8` first"
-            )
+        if fault := self.lacks(text):
+            raise DataError(f"{self.name}, line {entry.line}: {fault}")
         quoted = [f'"{_TO_ESCAPE.sub(_escape, piece)}"' for piece in re.findall(r"[^\n]*\n|[^\n]+", text)]
         lines = [f"{keyword} {quoted[0]}"] if len(quoted) == 1 else [f'{keyword} ""', *quoted]
         return [line.encode(self.charset) for line in lines]
+
+    def lacks(self, text: str) -> str:
+        """What is wrong with a translation that the catalog's charset cannot hold; nothing if it can."""
+        alien = next((character for character in text if not self._can_hold(character)), None)
+        if alien is None:
+            return ""
+        return (
+            f"{alien!a} in the translation {shown_text(text)} cannot be written in {self.charset}, the catalog's "
+            "charset; convert the catalog with `msgconv -t UTF-8` first"
+        )
 
     def _can_hold(self, character: str) -> bool:
         """Whether a character can be written; some charsets would write another for it, so it is read back."""

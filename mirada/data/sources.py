@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -11,6 +11,8 @@ from pydantic import Field, field_validator, model_validator
 from mirada.config import Section, Values
 from mirada.data.language import code_fault
 from mirada.data.readers import ANYTHING, Pair, Parallel, Reader, Wanted, files_of, open_pairs
+from mirada.data.text import StrPath, shown_path
+from mirada.errors import DataError
 
 
 class DataConfig(Section):
@@ -43,6 +45,8 @@ class DataConfig(Section):
     """Of tables: whether the first row names the columns and is no pair; auto finds out, and says so."""
     fuzzy: bool = False
     """Of gettext catalogs: learn from entries that are marked fuzzy too."""
+    broken_files: Literal["refuse", "skip"] = "refuse"
+    """What to do about files of a folder that cannot be read: refuse the folder, or leave them out."""
 
     @field_validator("source_language", "target_language")
     @classmethod
@@ -70,7 +74,7 @@ class DataConfig(Section):
 
     def open(self) -> PairFiles:
         """The files to learn from."""
-        files = PairFiles(self.files, self.wanted, self.format)
+        files = PairFiles(self.files, self.wanted, self.format, skip_broken=self.broken_files == "skip")
         if self.source:
             files.add(self.source, Parallel(self.source, self.target, self.wanted.lenient))
         return files
@@ -119,15 +123,44 @@ def data_settings(
 class PairFiles:
     """Files of pairs, opened: all their pairs in order, as often as you like."""
 
-    def __init__(self, paths: Sequence[str] = (), wanted: Wanted = ANYTHING, format_: str | None = None):
+    def __init__(
+        self,
+        paths: Sequence[str] = (),
+        wanted: Wanted = ANYTHING,
+        format_: str | None = None,
+        skip_broken: bool = False,
+    ):
         self.readers: list[tuple[str, Reader]] = []
         self.notes: list[str] = []
         """What a folder holds besides."""
+        self._folders: dict[str, str] = {}  # of the files that were found in one
         for path in paths:
             files, notes = files_of(path, wanted)
+            if files == [path]:
+                self.add(path, open_pairs(path, wanted, format_))
+            else:
+                self._add_folder(path, files, wanted, format_, skip_broken)
             self.notes += [f"{path}: {note}" for note in notes]
-            for file in files:
-                self.add(file, open_pairs(file, wanted, format_))
+
+    def _add_folder(self, folder: str, files: Sequence[str], wanted: Wanted, format_: str | None, skip: bool) -> None:
+        """The files of a folder; if they are to be skipped, or one cannot be opened, all are read to their ends."""
+        opened: dict[str, Reader] = {}
+        broken: list[str] = []
+        for file in files:
+            try:
+                opened[file] = open_pairs(file, wanted, format_)
+            except DataError as error:
+                broken.append(str(error))
+        if skip or broken:
+            faults = {file: _fault(reader) for file, reader in opened.items()}
+            broken += filter(None, faults.values())
+            opened = {file: reader for file, reader in opened.items() if not faults[file]}
+        if broken and not (skip and opened):
+            raise DataError(unreadable(folder, broken, _SKIP))
+        self.notes += [f"{folder}: passed over a file that cannot be read: {fault}" for fault in broken]
+        self._folders |= dict.fromkeys(opened, folder)
+        for file, reader in opened.items():
+            self.add(file, reader)
 
     def add(self, path: str, reader: Reader) -> None:
         if note := getattr(reader, "note", ""):
@@ -135,12 +168,44 @@ class PairFiles:
         self.readers.append((path, reader))
 
     def __iter__(self) -> Iterator[Pair]:
-        for _, reader in self.readers:
-            yield from reader
+        for place, (_, reader) in enumerate(self.readers):
+            try:
+                yield from reader
+            except DataError as error:
+                raise self._and_others(place, error) from None
+
+    def _and_others(self, place: int, error: DataError) -> DataError:
+        """The error about a file; of a folder, about all that cannot be read."""
+        path, _ = self.readers[place]
+        if path not in self._folders:
+            return error
+        folder = self._folders[path]
+        later = [_fault(reader) for other, reader in self.readers[place + 1 :] if self._folders.get(other) == folder]
+        return DataError(unreadable(folder, [str(error), *filter(None, later)], _SKIP))
 
     def __str__(self) -> str:
         names = [path for path, _ in self.readers]
         return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+_SKIP = "--set data.broken_files=skip"
+
+
+def _fault(reader: Reader) -> str:
+    """Why a file cannot be read to its end; nothing if it can."""
+    try:
+        for _ in reader:
+            pass
+    except DataError as error:
+        return str(error)
+    return ""
+
+
+def unreadable(folder: StrPath, faults: Collection[str], way_out: str) -> str:
+    """The message about files of a folder that cannot be read: all of them, with the reasons."""
+    listed = "".join(f"\n    {fault}" for fault in faults)
+    files = "1 file" if len(faults) == 1 else f"{len(faults)} files"
+    return f"{shown_path(folder)}: {files} cannot be read; mend them, or leave them out: {way_out}{listed}"
 
 
 def open_some(paths: Sequence[str], wanted: Wanted = ANYTHING, format_: str | None = None) -> PairFiles:

@@ -10,24 +10,25 @@ from typing import Any, overload
 import torch
 from torch import nn
 
+from mirada import config as configuration
 from mirada.bundle import need
 from mirada.config import Values
 from mirada.contracts import Loss, Network, Sizes, Validation
+from mirada.data import language
 from mirada.data.batching import Batches, collate_pairs, similar
 from mirada.data.checks import CheckConfig
 from mirada.data.doctor import KEEPS, Notify
 from mirada.data.po import Catalog
 from mirada.data.prepare import Examples, Report, dump_examples, load_examples, prepare, read_examples
 from mirada.data.prepare import Prepared as PreparedPairs
-from mirada.data.readers import Wanted
-from mirada.data.sources import DataConfig, open_some
+from mirada.data.sources import DataConfig, Paths, data_settings
 from mirada.data.tokenizer import Tokenizer, TokenizerConfig
 from mirada.decoding import DecodeConfig
 from mirada.errors import ConfigError, UsageError
 from mirada.evaluation.translation import TranslationScores, bleu, bleu_tokenizer, chrf, evaluate
 from mirada.inspection.attention import CrossAttention
 from mirada.inspection.embeddings import Embeddings
-from mirada.tasks.catalogs import Filling, fill
+from mirada.tasks.catalogs import Filling, check_language, fill, lines_of
 from mirada.tasks.objectives import CrossEntropy
 from mirada.tasks.task import Task, Told, Writer, evenly
 from mirada.tasks.translator import Translation, Translator
@@ -145,17 +146,30 @@ class TranslationModel(Writer):
 
     def evaluate(
         self,
-        pairs: str | Path | Iterable[tuple[str, Sequence[str]]],
+        pairs: str | Path | Iterable[tuple[str, Sequence[str]]] = (),
         *,
+        source: str | Path | None = None,
+        target: Paths = (),
+        source_language: str | None = None,
+        target_language: str | None = None,
         columns: Sequence[str] = (),
         **decode: Any,
     ) -> TranslationScores:
-        """Translate the sources of a test set (a file, or pairs of source and references) and score the result."""
-        if isinstance(pairs, (str, Path)):
-            languages = self.card["languages"]
-            wanted = Wanted(tuple(columns), languages["source"], languages["target"])
-            rows, passed = read_examples(open_some([str(pairs)], wanted))
-            return replace(self.score(rows, **decode), notes=passed)
+        """Translate the sources of a test set (a file, or pairs of source and references) and score the result.
+
+        The test set may also come as a `source` file and its `target` files. Its languages are the model's
+        unless given.
+        """
+        if isinstance(pairs, (str, Path)) or source or target:
+            files = pairs if isinstance(pairs, (str, Path)) else ()
+            own = self.card["languages"]["source"], self.card["languages"]["target"]
+            tags = source_language or own[0], target_language or own[1]
+            settings = data_settings(files, source, target, (), *tags, columns, absolute=False)
+            built = configuration.build({"data": DataConfig}, {"data": settings})
+            test = built["data"].open()
+            rows, passed = read_examples(test)
+            scores = self.score(rows, **decode)
+            return replace(scores, notes=(*scores.notes, *test.notes, *passed, *_doubts(rows, own, tags)))
         rows = [(source, tuple([refs] if isinstance(refs, str) else refs)) for source, refs in pairs]
         return self.score(rows, **decode)
 
@@ -196,11 +210,22 @@ class TranslationModel(Writer):
     def _tell(self, total: int) -> Callable[[int], None]:
         return lambda done: self.progress(done, total)
 
-    def fill(self, catalog: str | Path, **decode: Any) -> Filling:
-        """Translate what is untranslated in a gettext catalog (.po), marked fuzzy; the rest stays byte for byte."""
+    def fill(self, catalog: str | Path, *, keep_damaged: bool = False, force: bool = False, **decode: Any) -> Filling:
+        """Translate what is untranslated in a gettext catalog (.po), marked fuzzy; the rest stays byte for byte.
+
+        `keep_damaged` fills in translations that lost placeholders, `force` fills a catalog in another language.
+        """
+        found = Catalog(catalog)
+        doubts = check_language(found, self.card["languages"]["source"], self.card["languages"]["target"], force)
+        lines = lines_of(found)
+        translated = self.translate(lines, **self.fill_options(**decode))
+        filling = fill(found, dict(zip(lines, translated, strict=True)), keep_damaged)
+        return replace(filling, doubts=tuple(doubts))
+
+    def fill_options(self, **decode: Any) -> dict[str, Any]:
+        """How catalogs are decoded: with several translations to choose from."""
         options = {"n_best": 5, **{key: value for key, value in decode.items() if value is not None}}
-        options["n_best"] = min(options["n_best"], self.decode_config(**decode).beam)
-        return fill(Catalog(catalog), lambda texts: self.translate(texts, **options))
+        return {**options, "n_best": min(options["n_best"], self.decode_config(**decode).beam)}
 
     def attend(self, text: str, **decode: Any) -> CrossAttention:
         """Translate one sentence and return where every head of every layer looked for each token."""
@@ -221,6 +246,23 @@ class TranslationModel(Writer):
             raise UsageError(f"--side {side}: there are source and target")
         table: nn.Embedding = getattr(self.network, f"{side}_embedding")
         return Embeddings(getattr(self, f"{side}_tokenizer"), table.weight.detach().cpu(), self.path)
+
+
+Languages = tuple[str | None, str | None]
+"""Source and target."""
+
+
+def _doubts(examples: Examples, own: Languages, said: Languages) -> list[str]:
+    """A line on each side of a test set that is said to be, or looks like, another language than the model's."""
+    sides = (
+        ("its sources are", "from", [source for source, _ in examples]),
+        ("its references are", "into", [references[0] for _, references in examples]),
+    )
+    return [
+        f"the test set does not fit the model: {what} in {other}, and it translates {way} {tag}"
+        for (what, way, texts), tag, asked in zip(sides, own, said, strict=True)
+        if (other := language.not_the_same(tag, asked) or language.other_than(tag, texts))
+    ]
 
 
 class TranslationTask(Task):

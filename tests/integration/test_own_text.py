@@ -62,7 +62,7 @@ def test_several_files_of_several_formats_train_one_model(tmp_path: Path) -> Non
     out = tmp_path / "bundle"
     done = run("train", *files, "--from", "es", "--to", "en", "--out", out, *QUICK)
     assert done.returncode == 0, done.stderr
-    assert "1 catalog in another language (de)" in done.stderr
+    assert "1 catalog in another language passed over: de/LC_MESSAGES/app.po (de)" in done.stderr
     data = mirada.load(out).card["data"]
     assert data["read"] == 302
     assert data["training"] + data["dev"] == 300
@@ -162,6 +162,10 @@ def test_the_commands_of_the_page_run(tmp_path: Path, page: str, trained: Transl
     write_tmx(tmp_path / "memory.tmx", rows)
     toy.write(tmp_path / "more.tsv", toy.pairs(120, seed=3))
     write_po(tmp_path / "app.po", [("el gato", "")])
+    write_po(tmp_path / "locale" / "en.po", [("el gato", "")])
+    (tmp_path / "in.txt").write_text("el gato\n")
+    (tmp_path / "test.es").write_text("".join(f"{source}\n" for source, _ in rows[:20]))
+    (tmp_path / "test.en").write_text("".join(f"{target}\n" for _, target in rows[:20]))
     for name in ("es-en", "ui"):
         (tmp_path / name).symlink_to(trained.path)
     blocks = re.findall(r"```console\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL)

@@ -8,9 +8,10 @@ other way round, from msgstr to msgid. Contexts change nothing.
 from __future__ import annotations
 
 import io
+import os
 import re
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import BinaryIO
 
@@ -29,6 +30,9 @@ from mirada.data.readers.pair import Pair, Wanted, matches
 from mirada.data.text import StrPath, faults_named, opened, shown_path
 from mirada.errors import DataError, UsageError
 
+MOST_NAMES = 50
+"""Files of a folder that are named when they are passed over; of more, the rest is counted."""
+
 
 class _Catalog:
     """What PO and MO have in common."""
@@ -39,8 +43,8 @@ class _Catalog:
         self.path, self.fuzzy = str(path), wanted.fuzzy
         language = _language(self.path, self.header())
         source, target = wanted.source_language, wanted.target_language
-        self.backward = not _fits(target, language) and _fits(source, language)
-        if language and target and not self.backward and not _fits(target, language):
+        self.backward = not fits(target, language) and fits(source, language)
+        if language and target and not self.backward and not fits(target, language):
             raise DataError(
                 f"{shown_path(self.path)}: its language is {language}, by its header or else its name, and not {target}"
                 f"{f' or {source}' if source else ''}; --to {language} reads it from msgid to msgstr, "
@@ -238,12 +242,18 @@ def _mo_header(path: str) -> dict[str, str]:
 
 def _language(path: str, header: dict[str, str]) -> str:
     """The language of a catalog by its header, else by its path; nothing if neither tells."""
+    return language_in_header(header) or language_in_path(path)
+
+
+def language_in_header(header: Mapping[str, str]) -> str:
+    """What the field Language says, if that is a language."""
     said = header.get("language", "").partition(".")[0]
-    return said if _TAG.fullmatch(said) else _language_in(PurePath(path))
+    return said if _TAG.fullmatch(said) else ""
 
 
-def _language_in(path: PurePath) -> str:
+def language_in_path(file: str) -> str:
     """pt_BR of locale/pt_BR/LC_MESSAGES/app.po, pt_BR.po, app.pt_BR.po and app-pt_BR.mo."""
+    path = PurePath(file)
     if path.parent.name == "LC_MESSAGES":
         folder = path.parent.parent.name.partition(".")[0]
         if _TAG_IN_NAME.fullmatch(folder):
@@ -256,7 +266,7 @@ def _language_in(path: PurePath) -> str:
     return ""
 
 
-def _fits(asked: str | None, language: str, strictly: bool = False) -> bool:
+def fits(asked: str | None, language: str, strictly: bool = False) -> bool:
     """Whether a catalog's language is the one asked for, a variety of it or, if not strictly, what it varies."""
     if not asked or not language:
         return False
@@ -290,10 +300,12 @@ def choose(folder: str, found: Sequence[str], wanted: Wanted) -> tuple[list[str]
             f"{shown_path(folder)}: no catalog is in {asked}, but in {', '.join(there)}; choose one: --to {there[0]}"
         )
     beside = "beside a .po of the same name"
+    names = {file: shown_path(os.path.relpath(file, folder)) for file in found}
+    foreign = [f"{names[file]} ({language})" for file, language in others.items()]
     notes = [
-        _note(len(others), "catalog in another language", "catalogs in other languages", _distinct(others.values())),
-        _note(len(compiled), f".mo file {beside}", f".mo files {beside}", _names(compiled)),
-        _note(len(templates), "template", "templates", _names(templates)),
+        _note("catalog in another language", "catalogs in other languages", foreign),
+        _note(f".mo file {beside}", f".mo files {beside}", [names[file] for file in compiled]),
+        _note("template", "templates", [names[file] for file in templates]),
     ]
     return files, [note for note in notes if note]
 
@@ -323,15 +335,15 @@ def _other_languages(folder: str, languages: dict[str, str], wanted: Wanted) -> 
             )
         return {}
     forward = _fitting(target, known)
-    backward = {file for file in _fitting(wanted.source_language, known) if not _fits(target, known[file])}
-    chosen = backward if backward and (not forward or _fits("en", target)) else forward
+    backward = {file for file in _fitting(wanted.source_language, known) if not fits(target, known[file])}
+    chosen = backward if backward and (not forward or fits("en", target)) else forward
     return {file: language for file, language in known.items() if file not in chosen}
 
 
 def _fitting(asked: str | None, known: dict[str, str]) -> set[str]:
     """The catalogs that fit strictly, or else those that fit."""
-    strictly = {file for file, language in known.items() if _fits(asked, language, strictly=True)}
-    return strictly or {file for file, language in known.items() if _fits(asked, language)}
+    strictly = {file for file, language in known.items() if fits(asked, language, strictly=True)}
+    return strictly or {file for file, language in known.items() if fits(asked, language)}
 
 
 def _distinct(languages: Iterable[str]) -> list[str]:
@@ -340,13 +352,11 @@ def _distinct(languages: Iterable[str]) -> list[str]:
     return [spelt[key] for key in sorted(spelt)]
 
 
-def _note(count: int, one: str, many: str, names: Sequence[str]) -> str:
-    shown = ", ".join([*names[:3], *["…"][: len(names) > 3]])
-    return f"{count} {one if count == 1 else many} ({shown})" if count else ""
-
-
-def _names(files: Sequence[str]) -> list[str]:
-    return [shown_path(PurePath(file).name) for file in files]
+def _note(one: str, many: str, names: Sequence[str]) -> str:
+    """Passed-over files, named."""
+    more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
+    shown = ", ".join(names[:MOST_NAMES]) + more
+    return f"{len(names):,} {one if len(names) == 1 else many} passed over: {shown}" if names else ""
 
 
 _SUFFIX = re.compile(r"(\.po|\.pot|\.mo|\.gmo)(\.gz)?$", re.IGNORECASE)

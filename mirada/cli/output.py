@@ -1,0 +1,70 @@
+"""Files that a command writes get their name when they are whole; a failure leaves nothing behind."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, TextIO
+
+from mirada.errors import UsageError
+from mirada.files import written_whole
+
+_PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
+
+
+def check_new(path: Path | None, option: str) -> None:
+    """Nothing that exists is written over, and nothing is called packed that is not."""
+    if path is None:
+        return
+    if path.exists() or path.is_symlink():
+        raise UsageError(f"{option} {path}: exists already; choose another name")
+    if path.suffix.lower() in _PACKED:
+        raise UsageError(
+            f"{option} {path}: is not written packed; call it {path.with_suffix('')} and pack it afterwards"
+        )
+
+
+@contextmanager
+def new_file(path: Path, option: str) -> Iterator[TextIO]:
+    """A new text file, which gets its name when all of it is written; nothing is left behind by a failure."""
+    with new_binary(path, option) as raw:
+        text = io.TextIOWrapper(raw, encoding="utf-8", errors="surrogateescape", newline="\n")
+        try:
+            yield text
+        finally:
+            text.detach()
+
+
+@contextmanager
+def new_binary(path: Path, option: str) -> Iterator[BinaryIO]:
+    """The same for bytes."""
+    check_new(path, option)
+    try:
+        with written_whole(path) as out:
+            yield out
+    except OSError as error:
+        raise cannot_write(option, path, error) from None
+
+
+@contextmanager
+def text_output(out: Path | None) -> Iterator[TextIO]:
+    """A new file, or standard output."""
+    if out is not None:
+        with new_file(out, "--out") as sink:
+            yield sink
+        return
+    yield standard_output()
+
+
+def standard_output() -> TextIO:
+    """Standard output as UTF-8, whatever the terminal is set to."""
+    sys.stdout.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
+    return sys.stdout
+
+
+def cannot_write(option: str, path: Path, error: OSError) -> UsageError:
+    """The error for a file that the system does not let be written."""
+    return UsageError(f"{option} {path}: cannot be written ({error.strerror})")

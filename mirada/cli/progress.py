@@ -1,0 +1,58 @@
+"""How far a long job is: what is done, how fast, and the time left, on standard error."""
+
+from __future__ import annotations
+
+import time
+
+from mirada.cli.app import quiet
+from mirada.cli.input import Given
+from mirada.console import Console, duration
+
+PATIENCE = 2.0
+"""Seconds before anything is shown; most jobs are done by then."""
+
+
+class Progress:
+    """A line that is kept up to date on a terminal, and one of many elsewhere. Silent with --quiet."""
+
+    def __init__(self, given: Given, shown: bool = True):
+        self.given = given
+        self.shown = shown and not quiet()
+        self._console = Console()
+        self._live = False
+        self._began = time.monotonic()
+        self._first: int | None = None
+        self._done = 0
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._live:
+            self._console.__exit__(None, None, None)
+
+    def start(self, done: int) -> None:
+        """A chunk begins, behind what is done."""
+        if self._first is None:
+            self._first, self._began = done, time.monotonic()
+        self._done = done
+        self(0)
+
+    def __call__(self, more: int) -> None:
+        """So many of this chunk are done."""
+        seconds = time.monotonic() - self._began
+        if not self.shown or seconds < PATIENCE:
+            return
+        if not self._live:
+            self._console.__enter__()
+            self._live = True
+        total, done = self.given.total, self._done + more
+        done = min(done, total) if total else done
+        speed = (done - (self._first or 0)) / seconds
+        left = f", {duration((total - done) / speed)} left" if total and speed else ""
+        self._console.passing(f"{self.far(done)}, {speed:,.1f} {self.given.unit}/s{left}")
+
+    def far(self, done: int) -> str:
+        """So many of how many, in words."""
+        total = self.given.total
+        return f"{done:,} of {total:,} {self.given.unit}" if total else f"{done:,} {self.given.unit}"
