@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import click
 import pytest
 
 from mirada.cli import progress
-from mirada.cli.input import Given
 from mirada.tasks.translation import TranslationModel
 from tests import toy
 from tests.command import refused, run
@@ -76,9 +74,7 @@ def test_progress_is_shown_when_it_takes_long(
     assert " of " not in run("translate", trained.path, text="el gato\n").stderr
 
 
-def test_no_progress_when_the_program_is_quiet() -> None:
-    with click.Context(click.Group("mirada")) as program:
-        program.params["quiet"] = True
-        with click.Context(click.Command("translate"), parent=program):
-            assert not progress.Progress(Given(["el gato"], None)).shown
-    assert progress.Progress(Given(["el gato"], None)).shown
+def test_no_progress_when_the_program_is_quiet(trained: TranslationModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    assert run("translate", trained.path, text="el gato ve el tren\n" * 3, cwd=None).stderr != ""
+    assert run("--quiet", "translate", trained.path, text="el gato ve el tren\n" * 3).stderr == ""
