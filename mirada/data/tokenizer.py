@@ -6,8 +6,10 @@
     symbols      whatever stands between white space        a melody's notes, a game's moves
     pieces       WordPiece or Unigram as published          not learned here: they come with an imported model
 
-Subwords end in bytes and nothing is normalised; digits stand alone, so that a number is copied digit by digit. Offsets
-are kept, so that tokens map back to words. All are kept in the library's JSON, from which the unit can be told.
+Subwords end in bytes; digits stand alone, so that a number is copied digit by digit. A tokenizer that normalises reads
+every text, when it is learned and when it is used, in the form that `normalize` gives it. Offsets are those of the text
+as it was given, so that tokens map back to words. All are kept in the library's JSON, which tells the unit, and by a
+first normaliser NFC that texts are normalised.
 """
 
 from __future__ import annotations
@@ -16,9 +18,9 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import tokenizers
 from pydantic import Field, model_validator
@@ -26,8 +28,11 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
 from mirada.config import Section
 from mirada.contracts import EOS
+from mirada.data.checks import has_invalid_bytes
 from mirada.data.corpus import batched
-from mirada.errors import BundleError
+from mirada.data.normalize import aligned, normalize
+from mirada.data.text import shown_text
+from mirada.errors import BundleError, InputError
 
 SPECIALS = ["<pad>", "<s>", "</s>"]
 """In the order of their ids: `contracts.PAD`, `BOS`, `EOS`."""
@@ -41,6 +46,9 @@ MASK = "<mask>"
 SMALLEST, LARGEST = 300, 32_000
 MOST_WORDS, MOST = 30_000, 65_536
 """Words that are learned unless told otherwise; units in any vocabulary."""
+
+LONGEST_TEXT = 5_000_000
+"""Characters that are cut into units at a time: the library needs some 200 bytes for each, and aborts when it has none."""
 
 Unit = Literal["subwords", "words", "characters", "symbols"]
 Kind = Literal["subwords", "words", "characters", "symbols", "pieces"]
@@ -60,6 +68,9 @@ class TokenizerConfig(Section):
     symbols all that occur."""
     lowercase: bool | None = None
     """Make all letters small; unless given, words are lower-cased and nothing else is."""
+    normalize: bool = True
+    """Read texts in Unicode's composed form (NFC), with plain spaces and without invisible characters, in training and
+    use; language modelling takes them as they are. A base decides it for what goes on from it."""
     joint: bool = True
     """One vocabulary for both languages (needed for tied embeddings), or one each."""
 
@@ -71,6 +82,10 @@ class TokenizerConfig(Section):
                 f"--set tokenizer.vocabulary={SMALLEST}, or another unit"
             )
         return self
+
+    def learn(self, texts: Iterable[str], words: int, mask: bool = False) -> Tokenizer:
+        """A tokenizer learned from texts of so many running words."""
+        return Tokenizer.learn(texts, self.most(words), self.unit, self.lowercased, mask, self.normalize)
 
     def most(self, words: int) -> int:
         """How many units to learn from a corpus of so many running words."""
@@ -104,6 +119,9 @@ class Tokenizer:
         self._backend = backend
         self._backend.encode_special_tokens = True
         self.unit: Kind = _unit_of(backend)
+        self.normalizes = _normalizes(backend, self.unit)
+        self.mask: int | None = backend.token_to_id(MASK)
+        """The id that stands for a hidden word, if there is one."""
 
     @classmethod
     def learn(
@@ -113,15 +131,20 @@ class Tokenizer:
         unit: Unit = "subwords",
         lowercase: bool = False,
         mask: bool = False,
+        normalized: bool = False,
     ) -> Tokenizer:
         """Learn from texts: `vocabulary` subwords with the special ones, or that many other units beside those.
 
-        With `mask`, one of the special ones stands for a hidden word.
+        With `mask`, one of the special ones stands for a hidden word. With `normalized`, texts are normalised, here and
+        whenever it is used.
         """
         more = [MASK] if mask else []
+        first = [normalizers.NFC()] if normalized else []
+        steps = [*first, normalizers.Lowercase()] if lowercase else first
+        given = map(normalize, texts) if normalized else texts
         if unit == "subwords":
-            return cls(_learn_subwords(texts, vocabulary, lowercase, more))
-        return cls(_learn_units(texts, vocabulary, unit, lowercase, more))
+            return cls(_learn_subwords(map(_learnable, given), vocabulary, steps, more))
+        return cls(_learn_units(given, vocabulary, unit, steps, more))
 
     @classmethod
     def load(cls, path: Path) -> Tokenizer:
@@ -147,30 +170,38 @@ class Tokenizer:
         return int(self._backend.get_vocab_size())
 
     @property
-    def mask(self) -> int | None:
-        """The id that stands for a hidden word, if there is one."""
-        found: int | None = self._backend.token_to_id(MASK)
-        return found
-
-    @property
     def unknown(self) -> int | None:
         """The id of whatever is not in the vocabulary; subwords can spell everything and have none."""
         return None if self.unit == "subwords" else UNK
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each text, without BOS or EOS; several cores work on it."""
-        if self.unit == "subwords":
-            return [encoding.ids for encoding in self._backend.encode_batch_fast(list(texts), add_special_tokens=False)]
-        if self.unit == "pieces":
-            encodings = self._backend.encode_batch_fast(list(texts), add_special_tokens=False)
-            return [_without_markers(encoding.ids) for encoding in encodings]
-        found: list[list[int]] = [[] for _ in texts]
-        parts = ((row, part) for row, text in enumerate(texts) for part in _PARTS[self.unit].findall(text))
-        for batch in batched(parts, 256):
-            encodings = self._backend.encode_batch_fast([part for _, part in batch], add_special_tokens=False)
-            for (row, _), encoding in zip(batch, encodings, strict=True):
-                found[row] += _without_markers(encoding.ids)
-        return found
+        given = list(map(normalize, texts)) if self.normalizes else list(texts)
+        if self.unit in _PARTS:
+            found: list[list[int]] = [[] for _ in given]
+            parts = ((row, part) for row, text in enumerate(given) for part in _PARTS[self.unit].findall(text))
+            for batch in batched(parts, 256):
+                for (row, _), ids in zip(batch, self._ids([part for _, part in batch]), strict=True):
+                    found[row] += ids
+            return found
+        return [ids for some in _bounded(given) for ids in self._ids(some)]
+
+    def _ids(self, texts: list[str]) -> list[list[int]]:
+        for text in texts:
+            if len(text) > LONGEST_TEXT:
+                raise _too_long(text)
+        try:
+            encodings = self._backend.encode_batch_fast(texts, add_special_tokens=False)
+        except TypeError:  # all that the library says of a lone surrogate
+            raise _not_unicode(next(filter(has_invalid_bytes, texts))) from None
+        return [self._without_markers(encoding.ids) for encoding in encodings]
+
+    def _without_markers(self, ids: list[int]) -> list[int]:
+        """A symbol of the user's that is spelt like a special token, </s> or <mask>, is an unknown one and no special
+        one; subwords spell it out."""
+        if self.unit == "subwords" or (min(ids, default=UNK) >= UNK and self.mask not in ids):
+            return ids
+        return [UNK if id < UNK or id == self.mask else id for id in ids]
 
     def decode(self, sentences: Sequence[Sequence[int]]) -> list[str]:
         """The text of each sequence of ids, without the special ones; what was unknown is shown as �."""
@@ -192,20 +223,37 @@ class Tokenizer:
 
     def tokens(self, text: str) -> list[Token]:
         """The units of a text with the characters they stand for."""
-        encoding = self._backend.encode(text, add_special_tokens=False)
-        ids = encoding.ids if self.unit == "subwords" else _without_markers(encoding.ids)
-        rows = zip(ids, encoding.offsets, strict=True)
-        return [Token(id, text[start:end], start, end) for id, (start, end) in rows]
+        if len(text) > LONGEST_TEXT:
+            raise _too_long(text)
+        if has_invalid_bytes(text):
+            raise _not_unicode(text)
+        given, spans = aligned(text) if self.normalizes else (text, None)
+        encoding = self._backend.encode(given, add_special_tokens=False)
+        rows = zip(self._without_markers(encoding.ids), encoding.offsets, strict=True)
+        if spans is None:
+            return [Token(id, text[start:end], start, end) for id, (start, end) in rows]
+        found = list[Token]()
+        for id, (start, end) in rows:
+            first = spans[start][0] if start < len(spans) else len(text)
+            last = spans[end - 1][1] if end > start else first
+            found.append(Token(id, text[first:last], first, last))
+        return found
 
 
 # ── learning ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _learn_subwords(texts: Iterable[str], vocabulary: int, lowercase: bool, more: list[str]) -> tokenizers.Tokenizer:
+def _learnable(text: str) -> str:
+    if len(text) > LONGEST_TEXT:
+        raise _too_long(text)
+    return text
+
+
+def _learn_subwords(texts: Iterable[str], vocabulary: int, steps: list[Any], more: list[str]) -> tokenizers.Tokenizer:
     """The byte pairs that occur most often in the texts, merged until there are `vocabulary` units."""
     backend = tokenizers.Tokenizer(models.BPE())
     prepend = normalizers.Prepend(" ")  # the first word of a text is like any other: " word"
-    backend.normalizer = normalizers.Sequence([normalizers.Lowercase(), prepend]) if lowercase else prepend
+    backend.normalizer = normalizers.Sequence([*steps, prepend]) if steps else prepend
     backend.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
     )
@@ -221,12 +269,12 @@ def _learn_subwords(texts: Iterable[str], vocabulary: int, lowercase: bool, more
 
 
 def _learn_units(
-    texts: Iterable[str], vocabulary: int, unit: Unit, lowercase: bool, more: list[str]
+    texts: Iterable[str], vocabulary: int, unit: Unit, steps: list[Any], more: list[str]
 ) -> tokenizers.Tokenizer:
     """The units that occur most often, the most frequent first; of equally frequent ones the first by code point."""
     backend = tokenizers.Tokenizer(models.WordLevel({UNKNOWN: 0}, UNKNOWN))
-    if lowercase:
-        backend.normalizer = normalizers.Lowercase()
+    if steps:
+        backend.normalizer = normalizers.Sequence(steps) if len(steps) > 1 else steps[0]
     if unit == "words":
         backend.pre_tokenizer = pre_tokenizers.Split(tokenizers.Regex(_WORD), "removed", invert=True)
     elif unit == "symbols":
@@ -275,6 +323,15 @@ def _unit_of(backend: tokenizers.Tokenizer) -> Kind:
     raise ValueError("it cuts text neither into subwords nor into words, characters or symbols")
 
 
+def _normalizes(backend: tokenizers.Tokenizer, unit: Kind) -> bool:
+    """Whether texts are normalised, which one that was learned here says by a first NFC; published ones do their own."""
+    if backend.normalizer is None or unit == "pieces":
+        return False
+    steps = json.loads(backend.normalizer.__getstate__())
+    kinds = [step["type"] for step in steps.get("normalizers", [steps])]
+    return kinds[0] == "NFC" and (unit != "subwords" or kinds[-1] == "Prepend")
+
+
 # ── encoding ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 # The library keeps some 200 bytes for each unit of a text it works on, so a long text is cut into parts: characters
@@ -287,9 +344,31 @@ _PARTS: dict[Kind, re.Pattern[str]] = {
 }
 
 
-def _without_markers(ids: list[int]) -> list[int]:
-    """A symbol of the user's that is spelt like a special token, such as </s>, is an unknown one and no special one."""
-    return [max(id, UNK) for id in ids] if min(ids, default=UNK) < UNK else ids
+def _too_long(text: str) -> InputError:
+    return InputError(
+        f"the text {shown_text(text, 30)} has {len(text):,} characters without a place to cut it, and {LONGEST_TEXT:,} "
+        "are read at most: break it into lines"
+    )
+
+
+def _not_unicode(text: str) -> InputError:
+    return InputError(
+        f"the text {shown_text(text)} has bytes that are not UTF-8 (lone surrogates): decode it with the encoding that "
+        "it was written in"
+    )
+
+
+def _bounded(texts: list[str]) -> Iterator[list[str]]:
+    """The texts in order, as many at a time as have LONGEST_TEXT characters together."""
+    some, size = list[str](), 0
+    for text in texts:
+        if some and size + len(text) > LONGEST_TEXT:
+            yield some
+            some, size = [], 0
+        some.append(text)
+        size += len(text)
+    if some:
+        yield some
 
 
 def word_of_each(tokens: Sequence[Token], text: str) -> list[int]:

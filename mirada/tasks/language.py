@@ -333,14 +333,22 @@ class LanguageTask(Task):
     used = ("data", "decode")
 
     def complete(self, built: dict[str, Any]) -> dict[str, Any]:
-        data, model = built["data"], built["model"]
+        data, model, tokenizer = built["data"], built["model"], built["tokenizer"]
+        if "normalize" not in tokenizer.model_fields_set:
+            tokenizer = tokenizer.model_copy(update={"normalize": False})
         remembers = model.name != "gpt"
         length = data.length or (PIECE if remembers else model.max_length)
         carry = remembers if data.carry is None else data.carry
-        return {**built, "data": data.model_copy(update={"length": length, "carry": carry})}
+        data = data.model_copy(update={"length": length, "carry": carry})
+        return {**built, "data": data, "tokenizer": tokenizer}
 
     def check(self, built: Mapping[str, Any]) -> None:
         data, model = built["data"], built["model"]
+        if built["tokenizer"].normalize:
+            raise ConfigError(
+                "tokenizer.normalize=true: a language model reads and writes a text as it is, to the last space; leave "
+                "it out"
+            )
         if data.length > model.max_length:
             raise ConfigError(f"data.length={data.length} must not be above model.max_length={model.max_length}")
 
