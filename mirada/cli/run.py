@@ -39,6 +39,9 @@ def translate(
     top_k: Annotated[int | None, typer.Option(help="Of --sample.", show_default=False)] = None,
     top_p: Annotated[float | None, typer.Option(help="Of --sample.", show_default=False)] = None,
     seed: Annotated[int | None, typer.Option(help="Of --sample.", show_default="0")] = None,
+    split: Annotated[
+        bool | None, typer.Option(help="Translate each sentence of a line by itself.", show_default="--split")
+    ] = None,
     threads: Threads = None,
     device: Device = None,
 ) -> None:
@@ -53,7 +56,8 @@ def translate(
     given, answers = chunks(texts, file), output(out)
     model = api.load(bundle, TranslationModel, device=device or "auto", threads=threads)
     decode: dict[str, Any] = {"beam": beam, "n_best": n_best, "temperature": temperature, "top_k": top_k}
-    decode |= {"top_p": top_p, "seed": seed, "sample": sample or None}
+    decode |= {"top_p": top_p, "seed": seed, "sample": sample or None, "split": split}
+    _say_of_prefix(prefix)
     model.decode_config(**decode)  # before anything is written
     if file is not None and find_format(str(file)) == "po":
         _fill(model, file, out, decode)
@@ -67,6 +71,8 @@ def translate(
                 if translation.problem:
                     failed += 1
                     say(f"mirada: line {number} {translation.problem}; it is left empty")
+                for note in translation.notes:
+                    say(f"mirada: line {number}: {note}")
                 if (n_best or 1) > 1:
                     for text, score in translation.alternatives:
                         sink.write(f"{number}\t{score:.4f}\t{_one_line(text)}\n")
@@ -113,6 +119,11 @@ def _fill(model: TranslationModel, file: Path, out: Path | None, decode: dict[st
     for line, problem in filling.problems:
         say(f"mirada: {file}, line {line}: {problem}")
     say(f"filled {filling.filled:,} entries, marked fuzzy for a person to check; the rest is as it was")
+
+
+def _say_of_prefix(prefix: str) -> None:
+    if prefix.rstrip() != prefix:
+        say(f"mirada: --prefix {prefix!r}: the white space at its end is left out; the next word brings its own")
 
 
 def chunks(texts: list[str] | None, file: Path | None) -> Iterator[list[str]]:

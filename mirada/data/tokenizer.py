@@ -48,7 +48,7 @@ MOST_WORDS, MOST = 30_000, 65_536
 """Words that are learned unless told otherwise; units in any vocabulary."""
 
 LONGEST_TEXT = 5_000_000
-"""Characters that are cut into units at a time: the library needs some 200 bytes for each, and aborts when it has none."""
+"""Characters that are cut into units at a time: the library needs some 200 bytes for each, and aborts without them."""
 
 Unit = Literal["subwords", "words", "characters", "symbols"]
 Kind = Literal["subwords", "words", "characters", "symbols", "pieces"]
@@ -324,7 +324,7 @@ def _unit_of(backend: tokenizers.Tokenizer) -> Kind:
 
 
 def _normalizes(backend: tokenizers.Tokenizer, unit: Kind) -> bool:
-    """Whether texts are normalised, which one that was learned here says by a first NFC; published ones do their own."""
+    """Whether texts are normalised: one that was learned here says so by a first NFC; published ones do their own."""
     if backend.normalizer is None or unit == "pieces":
         return False
     steps = json.loads(backend.normalizer.__getstate__())

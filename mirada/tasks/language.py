@@ -180,10 +180,15 @@ class LanguageModel(Writer):
         return f'mirada generate {self.path} "…"'
 
     def decode_config(self, **changes: Any) -> DecodeConfig:
-        """The bundle's way of choosing, with changes (None changes nothing); a `beam` is a search, not a sample."""
+        """The bundle's way of choosing, with changes (None changes nothing).
+
+        A `beam` is a search, not a sample, and a seed has no say in it.
+        """
         given = {key: value for key, value in changes.items() if value is not None}
         if "beam" in given:
             given = {"sample": False, **given}
+            if not given["sample"]:
+                given.pop("seed", None)
         config = super().decode_config(**given)
         if config.n_best > 1:
             raise UsageError(f"n_best={config.n_best}: one continuation is written at a time; use other seeds for more")

@@ -30,7 +30,7 @@ from mirada.inspection.embeddings import Embeddings
 from mirada.tasks.catalogs import Filling, fill
 from mirada.tasks.objectives import CrossEntropy
 from mirada.tasks.task import Task, Told, Writer
-from mirada.tasks.translator import Translation, Translator
+from mirada.tasks.translator import Translation, Translator, with_notes
 
 FINAL_SENTENCES = 2000
 """Dev sentences that the scores of a finished training are measured on, at most."""
@@ -152,14 +152,17 @@ class TranslationModel(Writer):
             languages = self.card["languages"]
             wanted = Wanted(tuple(columns), languages["source"], languages["target"])
             rows, passed = read_examples(open_some([str(pairs)], wanted))
-            return replace(self.score(rows, **decode), notes=passed)
+            scores = self.score(rows, **decode)
+            return replace(scores, notes=(*passed, *scores.notes))
         rows = [(source, tuple([refs] if isinstance(refs, str) else refs)) for source, refs in pairs]
         return self.score(rows, **decode)
 
     def score(self, dev: Examples, **decode: Any) -> TranslationScores:
+        """All scores on examples. What the model cannot take counts as an empty translation, and is named."""
         sources = [source for source, _ in dev]
-        outputs = [translation.text for translation in self.translate(sources, **decode)]
-        return evaluate(sources, outputs, [references for _, references in dev])
+        found = self.translate(sources, **decode)
+        scores = evaluate(sources, [translation.text for translation in found], [references for _, references in dev])
+        return with_notes(scores, found)
 
     def validate(self, dev: Examples, size: int) -> Validation:
         """Greedy translations of a part of the dev set, and their BLEU."""

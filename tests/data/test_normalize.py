@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 from mirada.data.normalize import aligned, normalize
 
 # Letters, marks, Hangul parts, odd spaces and invisible characters, often enough for them to meet.
-TRICKY = st.text(st.one_of(st.sampled_from("aé e\u0301\u0323ñn\u0303가\u1100\u1161\u11a8 \xa0\u2009\u3000\t\n\r\u200b\xad\ufeff\x00"), st.characters()))
+TRICKY = st.text(
+    st.one_of(
+        st.sampled_from("aé e\u0301\u0323ñn\u0303가\u1100\u1161\u11a8 \xa0\u2009\u3000\t\n\r\u200b\xad\ufeff\x00"),
+        st.characters(),
+    )
+)
 
 
 @pytest.mark.parametrize(
