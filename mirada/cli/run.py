@@ -58,7 +58,7 @@ def translate(
     decode: dict[str, Any] = {"beam": beam, "n_best": n_best, "temperature": temperature, "top_k": top_k}
     decode |= {"top_p": top_p, "seed": seed, "sample": sample or None, "split": split}
     _say_of_prefix(prefix)
-    model.decode_config(**decode)  # before anything is written
+    model.translate([], prefix=prefix, **decode)  # settings and prefix, before anything is written
     if file is not None and find_format(str(file)) == "po":
         _fill(model, file, out, decode)
         return
@@ -122,8 +122,10 @@ def _fill(model: TranslationModel, file: Path, out: Path | None, decode: dict[st
 
 
 def _say_of_prefix(prefix: str) -> None:
+    from mirada.data.text import shown_text
+
     if prefix.rstrip() != prefix:
-        say(f"mirada: --prefix {prefix!r}: the white space at its end is left out; the next word brings its own")
+        say(f"mirada: --prefix {shown_text(prefix)}: the white space at its end is left out; the next word brings its own")
 
 
 def chunks(texts: list[str] | None, file: Path | None) -> Iterator[list[str]]:

@@ -28,6 +28,7 @@ _END = re.compile(
     rf"\s++(?=[{_OPENING}\s]*+(?P<next>\S))"
 )
 _LINE = re.compile(r"[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
+_FIRST = re.compile(rf"[{_OPENING}\s]*+(\S)")
 _LAST_WORD = re.compile(r"[^\s(\[{«“‘\"'¿¡„‹/—–]+$")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
 _NUMBER = re.compile(r"\d|[IVXLC]+\b")
@@ -63,7 +64,8 @@ def sentences(text: str) -> list[tuple[int, int]]:
 def _ends(line: str) -> list[int]:
     """Where the sentences of a line end, but for the last."""
     ends = [0]
-    small = line.lstrip()[:1].islower()
+    first = _FIRST.match(line)
+    small = first is not None and first[1].islower()
     for mark in _END.finditer(line):
         if mark["wide"] is None:
             if _is_end(line, ends[-1], mark, small):

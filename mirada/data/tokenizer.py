@@ -346,8 +346,8 @@ _PARTS: dict[Kind, re.Pattern[str]] = {
 
 def _too_long(text: str) -> InputError:
     return InputError(
-        f"the text {shown_text(text, 30)} has {len(text):,} characters without a place to cut it, and {LONGEST_TEXT:,} "
-        "are read at most: break it into lines"
+        f"the text {shown_text(text, 30)} has {len(text):,} characters; {LONGEST_TEXT:,} are read at a time, at most: "
+        "break it into lines"
     )
 
 
