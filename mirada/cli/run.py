@@ -125,7 +125,7 @@ def _say_of_prefix(prefix: str) -> None:
     from mirada.data.text import shown_text
 
     if prefix.rstrip() != prefix:
-        say(f"mirada: --prefix {shown_text(prefix)}: the white space at its end is left out; the next word brings its own")
+        say(f"mirada: --prefix {shown_text(prefix)}: the space at its end is left out; the next word brings its own")
 
 
 def chunks(texts: list[str] | None, file: Path | None) -> Iterator[list[str]]:

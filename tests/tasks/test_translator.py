@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -139,7 +140,7 @@ def test_lone_surrogates_are_named(trained: TranslationModel) -> None:
 # ── cut at the limit ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-BABBLE = {"sample": True, "temperature": 100.0, "max_ratio": 0.01}
+BABBLE: dict[str, Any] = {"sample": True, "temperature": 100.0, "max_ratio": 0.01}
 """Tokens at random, 20 of them at most: hardly ever does one of them end the text before."""
 
 
@@ -241,7 +242,7 @@ def test_references_are_compared_in_one_form(trained: TranslationModel) -> None:
         {"top_p": 0.0, "sample": True},
     ],
 )
-def test_settings_beyond_reason_are_refused(trained: TranslationModel, changes: dict[str, float]) -> None:
+def test_settings_beyond_reason_are_refused(trained: TranslationModel, changes: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=next(iter(changes))):
         trained.translate(CAT, **changes)
 
@@ -257,12 +258,12 @@ def test_settings_beyond_reason_are_refused(trained: TranslationModel, changes: 
         {"beam": 256},
     ],
 )
-def test_settings_at_their_bounds_work(trained: TranslationModel, changes: dict[str, float]) -> None:
+def test_settings_at_their_bounds_work(trained: TranslationModel, changes: dict[str, Any]) -> None:
     trained.translate(CAT, **changes).text.encode()
 
 
 @pytest.mark.parametrize("changes", [{"temperature": 0.7}, {"top_k": 5}, {"top_p": 0.5}, {"seed": 3}])
-def test_settings_of_sampling_are_refused_without_it(trained: TranslationModel, changes: dict[str, float]) -> None:
+def test_settings_of_sampling_are_refused_without_it(trained: TranslationModel, changes: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="is for sampling; add sample=True"):
         trained.translate(CAT, **changes)
     assert trained.translate(CAT, temperature=1.0, seed=0).text == THE_CAT
