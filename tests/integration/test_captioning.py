@@ -102,7 +102,7 @@ def test_captions_come_out_in_order_with_their_faults(model: CaptionModel, table
     names = run("caption", model.path, *ONE, text=f"{first}\n{second}\n")
     assert names.stdout.splitlines() == [truth["0.png"], truth["1.png"]]
     row = json.loads(run("caption", model.path, first, "--json", *ONE).stdout)
-    assert (row["picture"], row["caption"]) == (str(first), truth["0.png"])
+    assert (row["picture"], row["caption"], row["complete"]) == (str(first), truth["0.png"], True)
     several = run("caption", model.path, first, "--n-best", 2, *ONE).stdout.splitlines()
     assert [line.split("\t")[0] for line in several] == ["1", "1"]
 
