@@ -29,7 +29,6 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 from mirada.config import Section
 from mirada.contracts import EOS
 from mirada.data.checks import has_invalid_bytes
-from mirada.data.corpus import batched
 from mirada.data.normalize import aligned, normalize
 from mirada.data.text import shown_text
 from mirada.errors import BundleError, InputError
@@ -48,7 +47,9 @@ MOST_WORDS, MOST = 30_000, 65_536
 """Words that are learned unless told otherwise; units in any vocabulary."""
 
 LONGEST_TEXT = 5_000_000
-"""Characters that are cut into units at a time: the library needs some 200 bytes for each, and aborts without them."""
+"""Characters without a place to cut them: the library needs some 200 bytes for each, and aborts without them."""
+AT_A_TIME = 1_000_000
+"""Characters, of many texts or of a long one, that are cut into units at a time."""
 
 Unit = Literal["subwords", "words", "characters", "symbols"]
 Kind = Literal["subwords", "words", "characters", "symbols", "pieces"]
@@ -143,7 +144,8 @@ class Tokenizer:
         steps = [*first, normalizers.Lowercase()] if lowercase else first
         given = map(normalize, texts) if normalized else texts
         if unit == "subwords":
-            return cls(_learn_subwords(map(_learnable, given), vocabulary, steps, more))
+            parts = (part for text in given for part in _parts(text, unit, normalized))
+            return cls(_learn_subwords(parts, vocabulary, steps, more))
         return cls(_learn_units(given, vocabulary, unit, steps, more))
 
     @classmethod
@@ -176,20 +178,15 @@ class Tokenizer:
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each text, without BOS or EOS; several cores work on it."""
-        given = list(map(normalize, texts)) if self.normalizes else list(texts)
-        if self.unit in _PARTS:
-            found: list[list[int]] = [[] for _ in given]
-            parts = ((row, part) for row, text in enumerate(given) for part in _PARTS[self.unit].findall(text))
-            for batch in batched(parts, 256):
-                for (row, _), ids in zip(batch, self._ids([part for _, part in batch]), strict=True):
-                    found[row] += ids
-            return found
-        return [ids for some in _bounded(given) for ids in self._ids(some)]
+        given = map(normalize, texts) if self.normalizes else texts
+        found: list[list[int]] = [[] for _ in texts]
+        parts = ((row, part) for row, text in enumerate(given) for part in _parts(text, self.unit, self.normalizes))
+        for some in _bounded(parts):
+            for (row, _), ids in zip(some, self._ids([part for _, part in some]), strict=True):
+                found[row] += ids
+        return found
 
     def _ids(self, texts: list[str]) -> list[list[int]]:
-        for text in texts:
-            if len(text) > LONGEST_TEXT:
-                raise _too_long(text)
         try:
             encodings = self._backend.encode_batch_fast(texts, add_special_tokens=False)
         except TypeError:  # all that the library says of a lone surrogate
@@ -243,12 +240,6 @@ class Tokenizer:
 # ── learning ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _learnable(text: str) -> str:
-    if len(text) > LONGEST_TEXT:
-        raise _too_long(text)
-    return text
-
-
 def _learn_subwords(texts: Iterable[str], vocabulary: int, steps: list[Any], more: list[str]) -> tokenizers.Tokenizer:
     """The byte pairs that occur most often in the texts, merged until there are `vocabulary` units."""
     backend = tokenizers.Tokenizer(models.BPE())
@@ -296,7 +287,7 @@ def _words(texts: Iterable[str], backend: tokenizers.Tokenizer, most: int) -> li
     """What the tokenizer cuts the texts into, the most frequent first."""
     # The trainer would mix up a special token with a symbol in the texts that is spelt like it; so it is told of none.
     trainer = trainers.WordLevelTrainer(vocab_size=most, min_frequency=0, special_tokens=[], show_progress=False)
-    backend.train_from_iterator((part for text in texts for part in _BETWEEN.findall(text)), trainer)
+    backend.train_from_iterator((part for text in texts for part in _parts(text, "words", False)), trainer)
     learned = backend.get_vocab(with_added_tokens=False)
     return sorted(learned, key=learned.__getitem__)
 
@@ -336,6 +327,7 @@ def _normalizes(backend: tokenizers.Tokenizer, unit: Kind) -> bool:
 
 # The library keeps some 200 bytes for each unit of a text it works on, so a long text is cut into parts: characters
 # anywhere, the others only before plain white space, where no unit can be cut in two.
+_WORDS = re.compile(rf".{{1,{AT_A_TIME // 2}}}[^ ]*", re.DOTALL)
 _BETWEEN = re.compile(r".{1,4096}[^ \t\r\n]*", re.DOTALL)
 _PARTS: dict[Kind, re.Pattern[str]] = {
     "words": _BETWEEN,
@@ -346,8 +338,8 @@ _PARTS: dict[Kind, re.Pattern[str]] = {
 
 def _too_long(text: str) -> InputError:
     return InputError(
-        f"the text {shown_text(text, 30)} has {len(text):,} characters; {LONGEST_TEXT:,} are read at a time, at most: "
-        "break it into lines"
+        f"the text {shown_text(text, 30)} has {len(text):,} characters and no place to cut it; {LONGEST_TEXT:,} are "
+        "read at a time: break it into lines"
     )
 
 
@@ -358,15 +350,29 @@ def _not_unicode(text: str) -> InputError:
     )
 
 
-def _bounded(texts: list[str]) -> Iterator[list[str]]:
-    """The texts in order, as many at a time as have LONGEST_TEXT characters together."""
-    some, size = list[str](), 0
-    for text in texts:
-        if some and size + len(text) > LONGEST_TEXT:
+def _parts(text: str, unit: Kind, normalized: bool) -> list[str]:
+    """A text in parts that have the units of the whole, none of them longer than the library can hold."""
+    if unit in _PARTS:
+        parts = _PARTS[unit].findall(text)
+    elif normalized and len(text) > AT_A_TIME:  # subwords: every word begins with its space, also the first
+        parts = [part.strip(" ") for part in _WORDS.findall(text)]
+    else:
+        parts = [text]
+    for part in parts:
+        if len(part) > LONGEST_TEXT:
+            raise _too_long(part)
+    return parts
+
+
+def _bounded(parts: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
+    """The parts of texts in order, as many at a time as have AT_A_TIME characters together."""
+    some, size = list[tuple[int, str]](), 0
+    for row, part in parts:
+        if some and size + len(part) > AT_A_TIME:
             yield some
             some, size = [], 0
-        some.append(text)
-        size += len(text)
+        some.append((row, part))
+        size += len(part)
     if some:
         yield some
 

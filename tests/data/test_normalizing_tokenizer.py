@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from pathlib import Path
 
@@ -94,7 +95,7 @@ def test_lone_surrogates_are_refused_in_a_line(unit: Unit, normalized: bool) -> 
 @pytest.mark.parametrize("unit", ["subwords", "words", "symbols"])
 def test_texts_that_the_library_cannot_hold_are_refused(unit: Unit) -> None:
     long = "x" * (LONGEST_TEXT + 1)
-    with pytest.raises(InputError, match="5,000,001 characters; 5,000,000 are read at a time"):
+    with pytest.raises(InputError, match="5,000,001 characters and no place to cut it; 5,000,000 are read at a time"):
         LEARNED[unit].encode(["hola", long])
     with pytest.raises(InputError, match="5,000,001 characters"):
         LEARNED[unit].tokens(long)
@@ -103,8 +104,19 @@ def test_texts_that_the_library_cannot_hold_are_refused(unit: Unit) -> None:
             Tokenizer.learn([long], 400)
 
 
-def test_long_texts_with_places_to_cut_are_read() -> None:
-    assert len(LEARNED["words"].encode(["pan " * (LONGEST_TEXT // 40)])[0]) == LONGEST_TEXT // 40
+@pytest.mark.parametrize("unit", ["subwords", "words"])
+def test_long_texts_are_read_in_parts_and_have_the_units_of_the_whole(
+    unit: Unit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "El señor 12, llegó. ¿No? a1 " * 300
+    whole = LEARNED[unit].encode([text])
+    monkeypatch.setattr("mirada.data.tokenizer.AT_A_TIME", 100)
+    monkeypatch.setattr("mirada.data.tokenizer.LONGEST_TEXT", 5000)
+    monkeypatch.setattr("mirada.data.tokenizer._WORDS", re.compile(r".{1,50}[^ ]*"))
+    assert LEARNED[unit].encode([text]) == whole
+    learned = Tokenizer.learn([*TEXTS * 3, text], 400, unit, normalized=True).to_json()
+    monkeypatch.undo()
+    assert learned == Tokenizer.learn([*TEXTS * 3, text], 400, unit, normalized=True).to_json()
 
 
 @pytest.mark.parametrize("unit", ["words", "symbols", "characters"])
