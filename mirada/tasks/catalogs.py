@@ -54,6 +54,6 @@ def _line(line: str, outcome: dict[str, Translation]) -> tuple[str, str]:
     wanted = Counter(found(inner)["placeholder"])
     options = [text for text, _ in translation.alternatives] or [translation.text]
     best = next((text for text in options if Counter(found(text)["placeholder"]) == wanted), None)
-    fault = "" if best is not None else f"its placeholders were not kept: {', '.join(wanted) or options[0]}"
+    lost = [] if best is not None else [f"its placeholders were not kept: {', '.join(wanted) or options[0]}"]
     before, after = line[: len(line) - len(line.lstrip())], line[len(line.rstrip()) :]
-    return before + (options[0] if best is None else best) + after, fault
+    return before + (options[0] if best is None else best) + after, "; ".join([*lost, *translation.notes])

@@ -133,7 +133,8 @@ class TranslationModel(Writer):
     ) -> Translation | list[Translation]:
         """Translate a text, or many at once, in order. `decode` are settings: beam=5, n_best=3, sample=True, …
 
-        `prefix` is how every translation has to begin.
+        Each sentence of a text is translated by itself, unless `split=False`. `prefix` is how every translation has to
+        begin; white space at its end is left out. `Translation.problem`, `complete` and `notes` say what went wrong.
         """
         config = self.decode_config(**decode)
         if isinstance(texts, str):

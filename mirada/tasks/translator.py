@@ -66,8 +66,10 @@ class _Piece:
 class _Text:
     """A text on its way: the pieces to translate, or why there are none."""
 
-    pieces: list[_Piece] = field(default_factory=list)
+    mark: str = ""
+    """What stands before each of its sentences."""
     problem: str | None = None
+    pieces: list[_Piece] = field(default_factory=list)
     parts: int = 0
     """Of sentences that had to be cut in parts."""
     notes: list[str] = field(default_factory=list)
@@ -118,17 +120,18 @@ class Translator:
 
     def _cut(self, texts: Sequence[str], prefix: list[int], split: bool) -> list[_Text]:
         """Every text in pieces; the prefix belongs to the first."""
-        work = [_Text(problem=_fault(text)) for text in texts]
+        faults = map(_fault, texts)
+        work = [_Text("" if fault else self._mark(text), fault) for text, fault in zip(texts, faults, strict=True)]
         spans = [
             (number, *span)
             for number, (text, found) in enumerate(zip(texts, work, strict=True))
             if not found.problem
             for span in (sentences(text) if split else _whole(text))
         ]
-        encoded = self.source.encode([texts[number][start:end] for number, start, end in spans])
+        encoded = self.source.encode([_said(texts[number], work[number], *span) for number, *span in spans])
         for (number, start, end), ids in zip(spans, encoded, strict=True):
             found = work[number]
-            pieces = list(self._shortened(texts[number], _Piece(number, start, end, ids, [])))
+            pieces = list(self._shortened(texts[number], found, _Piece(number, start, end, ids, [])))
             if len(pieces) > 1:
                 found.parts += len(pieces)
                 found.notes.append(
@@ -148,7 +151,13 @@ class Translator:
                 found.pieces[0].prefix = prefix
         return work
 
-    def _shortened(self, text: str, piece: _Piece) -> Iterator[_Piece]:
+    def _mark(self, text: str) -> str:
+        """Of a model for many languages: the mark at the beginning of a text that says which one is meant (>>fra<<)."""
+        mark = _MARK.match(text) if self.source.unit == "pieces" else None
+        ids = self.source.encode([mark[1]])[0] if mark else []
+        return mark[1] if mark and len(ids) == 1 and ids[0] != self.source.unknown else ""
+
+    def _shortened(self, text: str, found: _Text, piece: _Piece) -> Iterator[_Piece]:
         """A piece in parts that the model takes, or that cannot be cut any further."""
         waiting = [piece]
         while waiting:
@@ -158,7 +167,7 @@ class Translator:
                 yield piece
                 continue
             sides = [_stripped(text, piece.start, piece.start + place), _stripped(text, piece.start + place, piece.end)]
-            encoded = self.source.encode([text[start:end] for start, end in sides])
+            encoded = self.source.encode([_said(text, found, *side) for side in sides])
             halves = [_Piece(piece.text, *side, ids, []) for side, ids in zip(sides, encoded, strict=True)]
             waiting += reversed(halves)
 
@@ -231,6 +240,15 @@ def _fault(text: str) -> str | None:
     if has_invalid_bytes(text):
         return "has bytes that are not UTF-8 (lone surrogates); decode it with the encoding that it was written in"
     return None
+
+
+_MARK = re.compile(r"\s*(>>[^<>\s]+<<)")
+
+
+def _said(text: str, found: _Text, start: int, end: int) -> str:
+    """A part of a text, behind the mark that the text has at its beginning."""
+    part = text[start:end]
+    return part if part.startswith(found.mark) else f"{found.mark} {part}"
 
 
 def _whole(text: str) -> list[tuple[int, int]]:
