@@ -26,19 +26,22 @@ class DecodeConfig(Section):
     """Hypotheses kept at each step; 1 is greedy."""
     n_best: int = Field(1, ge=1, le=256)
     """How many of them to return."""
-    length_penalty: float = Field(1.0, ge=0, allow_inf_nan=False)
+    length_penalty: float = Field(1.0, ge=0, le=10)
     """α in score = log p / length^α: 0 favours short translations, 1 ranks by the average a token."""
-    max_ratio: float = Field(3.0, gt=0, allow_inf_nan=False)
+    max_ratio: float = Field(3.0, gt=0, le=1000)
     """A translation may have this many times the tokens of its source, and 20 more; the model's limit holds too."""
     sample: bool = False
     """Draw from the probabilities instead of searching for the best."""
-    temperature: float = Field(1.0, gt=0, allow_inf_nan=False)
+    temperature: float = Field(1.0, ge=0.01, le=100)
+    """Sample from p^(1/temperature): below 1 the likely tokens get likelier. For the likeliest, search with beam=1."""
     top_k: int = Field(0, ge=0)
     """Sample among the k likeliest tokens only; 0 is all."""
     top_p: float = Field(1.0, gt=0, le=1)
     """Sample among the likeliest tokens that together have this probability."""
-    seed: int = Field(0, ge=0)
+    seed: int = Field(0, ge=0, lt=2**63)
     """The same sentence and seed give the same sample, whatever else is in the batch."""
+    split: bool = True
+    """Translation: translate each sentence of a text by itself; false gives the model the text as it is."""
 
     @model_validator(mode="after")
     def _n_best_fits(self) -> DecodeConfig:
@@ -59,7 +62,7 @@ class Hypothesis:
     tokens: list[int]
     log_probability: float  # of the tokens after the prefix, EOS included
     score: float  # log_probability / length^α
-    complete: bool  # False when the length limit forced the end
+    complete: bool  # False when the length limit forced the end: it would have gone on
     attention: Tensor | None = (
         None  # [T, L, H, S]: the weights with which each token after the prefix, and EOS, was chosen
     )
@@ -128,7 +131,8 @@ def decoding(
         log_p = logits.log_softmax(-1).index_fill_(1, never, NEVER)  # [R, V]
         found = noise.draw(log_p, beams) if noise else _best(log_p, beams.scores)
         scores, parents, tokens = _end(found, log_p[:, EOS], beams.scores, at_limit)
-        forced = at_limit & (found[2][:, 0] != EOS)  # at the limit although the best candidate would go on
+        wanted = found[2] if noise else log_p.argmax(-1).view(-1, width)  # [n, W] what each hypothesis would go on with
+        forced = at_limit.unsqueeze(1) & (wanted != EOS)
         _keep_finished(finished, beams, scores, parents, tokens, weights, forced, prefixes, config)
         best_open = scores.masked_fill(tokens == EOS, NEVER).amax(1) / length**config.length_penalty  # [n]
         done = [
@@ -212,7 +216,7 @@ def _keep_finished(
                 tokens=prefixes[sentence] + body,
                 log_probability=log_probability,
                 score=log_probability / (len(body) + 1) ** config.length_penalty,
-                complete=not forced[row],
+                complete=not forced[row, parent],
                 attention=seen,
             )
         )

@@ -324,3 +324,13 @@ def test_n_best_needs_as_wide_a_beam() -> None:
 def test_an_empty_batch_has_no_hypotheses() -> None:
     empty = Batch(torch.zeros(0, S, dtype=torch.long), torch.zeros(0, 1, dtype=torch.long))
     assert decode(any_fake(0), empty, DecodeConfig(), []) == []
+
+
+def test_each_hypothesis_knows_whether_it_was_cut() -> None:
+    """After A the text ends; after B it would go on: both are at the limit, and only the second was cut."""
+    table = torch.full((KINDS, V, V), -8.0)
+    table[:, BOS, A], table[:, BOS, B] = 0.0, -0.5
+    table[:, A, EOS] = 0.0
+    table[:, B, C], table[:, B, EOS] = 0.0, -1.0
+    (found,) = run(Fake(table), [0], 2, beam=2, n_best=2, length_penalty=0.0)
+    assert [(h.tokens, h.complete) for h in found] == [([A], True), ([B], False)]

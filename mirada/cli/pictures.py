@@ -117,7 +117,8 @@ def _line(number: int, place: str, found: Any, json_: bool, several: bool) -> st
     """A caption for the pipe."""
     if json_:
         others = [{"text": text, "score": round(score, 6)} for text, score in found.alternatives]
-        return json.dumps({"picture": place, "caption": found.text, "alternatives": others}, ensure_ascii=False)
+        row = {"picture": place, "caption": found.text, "complete": found.complete, "alternatives": others}
+        return json.dumps(row, ensure_ascii=False)
     if several:
         return "\n".join(f"{number}\t{score:.4f}\t{text}" for text, score in found.alternatives)
     return str(found.text).replace("\n", " ")

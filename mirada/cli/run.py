@@ -76,6 +76,9 @@ def translate(
     force: Annotated[
         bool, typer.Option("--force", help="Fill catalogs whose header names another language, too.")
     ] = False,
+    split: Annotated[
+        bool | None, typer.Option(help="Translate each sentence of a line by itself.", show_default="--split")
+    ] = None,
     threads: Threads = None,
     device: Device = None,
 ) -> None:
@@ -98,8 +101,10 @@ def translate(
     check_new(out, "--out")
     model = api.load(bundle, TranslationModel, device=device or "auto", threads=threads)
     decode: dict[str, Any] = {"beam": beam, "n_best": n_best, "temperature": temperature, "top_k": top_k}
-    decode |= {"top_p": top_p, "seed": seed, "sample": sample or None}
-    config = model.decode_config(**decode)  # before anything is written
+    decode |= {"top_p": top_p, "seed": seed, "sample": sample or None, "split": split}
+    _say_of_prefix(prefix)
+    model.translate([], prefix=prefix, **decode)  # settings and prefix, before anything is written
+    config = model.decode_config(**decode)
     job = job_of("translate", bundle, prefix=prefix, **config.model_dump())
     if file is not None and catalogs:
         fill_catalogs(model, file, out, job, decode, keep_damaged=keep_damaged, skip_broken=skip_broken, force=force)
@@ -112,6 +117,8 @@ def translate(
             if translation.problem:
                 failed += 1
                 say(f"mirada: line {number} {translation.problem}; it is left empty")
+            for remark in translation.notes:
+                say(f"mirada: line {number}: {remark}")
             several = [f"{number}\t{score:.4f}\t{_one_line(text)}\n" for text, score in translation.alternatives]
             rows.append("".join(several) if (n_best or 1) > 1 else _one_line(translation.text) + "\n")
         return rows, failed
@@ -154,6 +161,13 @@ def evaluate(
     print(json.dumps(result.as_dict(), indent=2, ensure_ascii=False) if json_ else result.as_text())
     for note in result.notes if json_ else ():
         say(f"mirada: {note}")
+
+
+def _say_of_prefix(prefix: str) -> None:
+    from mirada.data.text import shown_text
+
+    if prefix.rstrip() != prefix:
+        say(f"mirada: --prefix {shown_text(prefix)}: the space at its end is left out; the next word brings its own")
 
 
 def _one_line(text: str) -> str:

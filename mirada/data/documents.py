@@ -130,7 +130,7 @@ def prepare(
     words = sum(len(document.text.split()) for document in survey.training())
     notify(f"learning {config.unit}", 0, 0)
     texts = (document.text for document in survey.training())
-    tokenizer = learned or Tokenizer.learn(texts, config.most(words), config.unit, config.lowercased, mask=True)
+    tokenizer = learned or config.learn(texts, words, mask=True)
     as_it_is: Any = list
     with open(folder / "excluded.tsv", "w", encoding="utf-8") as excluded:
 

@@ -190,8 +190,7 @@ def prepare(
         dev = survey.dev or survey.take(held=True)
         notify("learning words", 0, 0)
         texts = (part for text, _ in survey.training() for part in (text.split(TAB) if data.parts > 1 else [text]))
-        size = tokenizer.most(survey.words)
-        cutter = learned[0] if learned else Tokenizer.learn(texts, size, tokenizer.unit, tokenizer.lowercased)
+        cutter = learned[0] if learned else tokenizer.learn(texts, survey.words)
         number = {label: [index] for index, label in enumerate(labels)}
         cut, longest = 0, data.max_tokens or LONGEST
 

@@ -263,7 +263,6 @@ def _learn(
     training: _Training, config: TokenizerConfig, words: int, pairs: int, notify: Notify
 ) -> tuple[Tokenizer, Tokenizer]:
     notify(f"learning {config.unit}", 0, 0)
-    size = config.most(words)
     every = max(1, 2 * pairs // LEARN_FROM)
 
     def texts(sides: Sequence[int]) -> Iterator[str]:
@@ -272,7 +271,7 @@ def _learn(
                 yield from (text for side, text in enumerate(pair[:2]) if side in sides)
 
     if config.joint:
-        joint = Tokenizer.learn(texts((0, 1)), size, config.unit, config.lowercased)
+        joint = config.learn(texts((0, 1)), words)
         return joint, joint
-    source, target = (Tokenizer.learn(texts((side,)), size, config.unit, config.lowercased) for side in (0, 1))
+    source, target = (config.learn(texts((side,)), words) for side in (0, 1))
     return source, target

@@ -108,7 +108,7 @@ def prepare(
         labels = survey.labels(base)
         notify("learning words", 0, 0)
         texts = (" ".join(sentence.words) for sentence in survey.training())
-        cutter = learned or Tokenizer.learn(texts, config.most(survey.words), config.unit, config.lowercased)
+        cutter = learned or config.learn(texts, survey.words)
         marking = _Marking(survey, cutter, labels, data.max_tokens, numbers)
         rows: Any = marking.rows()  # cut into pieces already, where texts are expected
         as_it_is: Any = list

@@ -130,7 +130,7 @@ class Spelling:
 
     def read(self, text: str) -> list[int]:
         """The ids of a text."""
-        return [id for row in self.encode([text] if self.whole else lines_of(text)) for id in row]
+        return [id for row in self.encode(list(self.parts(lines_of(text)))) for id in row]
 
     def text_of(self, ids: Sequence[int]) -> str:
         """The text of ids; a round trip is exact but for what is unknown, and for the white space between words."""
@@ -292,7 +292,7 @@ def prepare(
     report = Report(held_out=not data.dev)
     training, dev = _split(data, folder, report, notify)
     notify(f"learning {tokenizer.unit}", 0, 0)
-    size = tokenizer.most(report.words)
+    size = tokenizer.most(report.words)  # nothing is normalised: a text survives a round trip
     cutter = learned or Tokenizer.learn(training(), size, tokenizer.unit, tokenizer.lowercased)
     spelling = Spelling(cutter)
     report.dev_tokens = len(spelling.read("".join(dev)))

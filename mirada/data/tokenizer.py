@@ -6,8 +6,10 @@
     symbols      whatever stands between white space        a melody's notes, a game's moves
     pieces       WordPiece or Unigram as published          not learned here: they come with an imported model
 
-Subwords end in bytes and nothing is normalised; digits stand alone, so that a number is copied digit by digit. Offsets
-are kept, so that tokens map back to words. All are kept in the library's JSON, from which the unit can be told.
+Subwords end in bytes; digits stand alone, so that a number is copied digit by digit. A tokenizer that normalises reads
+every text, when it is learned and when it is used, in the form that `normalize` gives it. Offsets are those of the text
+as it was given, so that tokens map back to words. All are kept in the library's JSON, which tells the unit, and by a
+first normaliser NFC that texts are normalised.
 """
 
 from __future__ import annotations
@@ -16,9 +18,9 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import tokenizers
 from pydantic import Field, model_validator
@@ -26,8 +28,10 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
 from mirada.config import Section
 from mirada.contracts import EOS
-from mirada.data.corpus import batched
-from mirada.errors import BundleError
+from mirada.data.checks import has_invalid_bytes
+from mirada.data.normalize import aligned, normalize
+from mirada.data.text import shown_text
+from mirada.errors import BundleError, InputError
 
 SPECIALS = ["<pad>", "<s>", "</s>"]
 """In the order of their ids: `contracts.PAD`, `BOS`, `EOS`."""
@@ -41,6 +45,11 @@ MASK = "<mask>"
 SMALLEST, LARGEST = 300, 32_000
 MOST_WORDS, MOST = 30_000, 65_536
 """Words that are learned unless told otherwise; units in any vocabulary."""
+
+LONGEST_TEXT = 5_000_000
+"""Characters without a place to cut them: the library needs some 200 bytes for each, and aborts without them."""
+AT_A_TIME = 1_000_000
+"""Characters, of many texts or of a long one, that are cut into units at a time."""
 
 Unit = Literal["subwords", "words", "characters", "symbols"]
 Kind = Literal["subwords", "words", "characters", "symbols", "pieces"]
@@ -63,6 +72,9 @@ class TokenizerConfig(Section):
     suits so many."""
     lowercase: bool | None = None
     """Make all letters small; unless given, words are lower-cased and nothing else is."""
+    normalize: bool = True
+    """Read texts in Unicode's composed form (NFC), with plain spaces and without invisible characters, in training and
+    use; language modelling takes them as they are. A base decides it for what goes on from it."""
     joint: bool = True
     """One vocabulary for both languages (needed for tied embeddings), or one each."""
 
@@ -74,6 +86,10 @@ class TokenizerConfig(Section):
                 f"--set tokenizer.vocabulary={SMALLEST}, or another unit"
             )
         return self
+
+    def learn(self, texts: Iterable[str], words: int, mask: bool = False) -> Tokenizer:
+        """A tokenizer learned from texts of so many running words."""
+        return Tokenizer.learn(texts, self.most(words), self.unit, self.lowercased, mask, self.normalize)
 
     def most(self, words: int) -> int:
         """How many units to learn from a corpus of so many running words."""
@@ -108,6 +124,9 @@ class Tokenizer:
         self._backend = backend
         self._backend.encode_special_tokens = True
         self.unit: Kind = _unit_of(backend)
+        self.normalizes = _normalizes(backend, self.unit)
+        self.mask: int | None = backend.token_to_id(MASK)
+        """The id that stands for a hidden word, if there is one."""
 
     @classmethod
     def learn(
@@ -117,15 +136,21 @@ class Tokenizer:
         unit: Unit = "subwords",
         lowercase: bool = False,
         mask: bool = False,
+        normalized: bool = False,
     ) -> Tokenizer:
         """Learn from texts: `vocabulary` subwords with the special ones, or that many other units beside those.
 
-        With `mask`, one of the special ones stands for a hidden word.
+        With `mask`, one of the special ones stands for a hidden word. With `normalized`, texts are normalised, here and
+        whenever it is used.
         """
         more = [MASK] if mask else []
+        first = [normalizers.NFC()] if normalized else []
+        steps = [*first, normalizers.Lowercase()] if lowercase else first
+        given = map(normalize, texts) if normalized else texts
         if unit == "subwords":
-            return cls(_learn_subwords(texts, vocabulary, lowercase, more))
-        return cls(_learn_units(texts, vocabulary, unit, lowercase, more))
+            parts = (part for text in given for part in _parts(text, unit, normalized))
+            return cls(_learn_subwords(parts, vocabulary, steps, more))
+        return cls(_learn_units(given, vocabulary, unit, steps, more))
 
     @classmethod
     def load(cls, path: Path) -> Tokenizer:
@@ -151,30 +176,33 @@ class Tokenizer:
         return int(self._backend.get_vocab_size())
 
     @property
-    def mask(self) -> int | None:
-        """The id that stands for a hidden word, if there is one."""
-        found: int | None = self._backend.token_to_id(MASK)
-        return found
-
-    @property
     def unknown(self) -> int | None:
         """The id of whatever is not in the vocabulary; subwords can spell everything and have none."""
         return None if self.unit == "subwords" else UNK
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each text, without BOS or EOS; several cores work on it."""
-        if self.unit == "subwords":
-            return [encoding.ids for encoding in self._backend.encode_batch_fast(list(texts), add_special_tokens=False)]
-        if self.unit == "pieces":
-            encodings = self._backend.encode_batch_fast(list(texts), add_special_tokens=False)
-            return [_without_markers(encoding.ids) for encoding in encodings]
+        given = map(normalize, texts) if self.normalizes else texts
         found: list[list[int]] = [[] for _ in texts]
-        parts = ((row, part) for row, text in enumerate(texts) for part in _PARTS[self.unit].findall(text))
-        for batch in batched(parts, 256):
-            encodings = self._backend.encode_batch_fast([part for _, part in batch], add_special_tokens=False)
-            for (row, _), encoding in zip(batch, encodings, strict=True):
-                found[row] += _without_markers(encoding.ids)
+        parts = ((row, part) for row, text in enumerate(given) for part in _parts(text, self.unit, self.normalizes))
+        for some in _bounded(parts):
+            for (row, _), ids in zip(some, self._ids([part for _, part in some]), strict=True):
+                found[row] += ids
         return found
+
+    def _ids(self, texts: list[str]) -> list[list[int]]:
+        try:
+            encodings = self._backend.encode_batch_fast(texts, add_special_tokens=False)
+        except TypeError:  # all that the library says of a lone surrogate
+            raise _not_unicode(next(filter(has_invalid_bytes, texts))) from None
+        return [self._without_markers(encoding.ids) for encoding in encodings]
+
+    def _without_markers(self, ids: list[int]) -> list[int]:
+        """A symbol of the user's that is spelt like a special token, </s> or <mask>, is an unknown one and no special
+        one; subwords spell it out."""
+        if self.unit == "subwords" or (min(ids, default=UNK) >= UNK and self.mask not in ids):
+            return ids
+        return [UNK if id < UNK or id == self.mask else id for id in ids]
 
     def decode(self, sentences: Sequence[Sequence[int]]) -> list[str]:
         """The text of each sequence of ids, without the special ones; what was unknown is shown as �."""
@@ -196,20 +224,31 @@ class Tokenizer:
 
     def tokens(self, text: str) -> list[Token]:
         """The units of a text with the characters they stand for."""
-        encoding = self._backend.encode(text, add_special_tokens=False)
-        ids = encoding.ids if self.unit == "subwords" else _without_markers(encoding.ids)
-        rows = zip(ids, encoding.offsets, strict=True)
-        return [Token(id, text[start:end], start, end) for id, (start, end) in rows]
+        if len(text) > LONGEST_TEXT:
+            raise _too_long(text)
+        if has_invalid_bytes(text):
+            raise _not_unicode(text)
+        given, spans = aligned(text) if self.normalizes else (text, None)
+        encoding = self._backend.encode(given, add_special_tokens=False)
+        rows = zip(self._without_markers(encoding.ids), encoding.offsets, strict=True)
+        if spans is None:
+            return [Token(id, text[start:end], start, end) for id, (start, end) in rows]
+        found = list[Token]()
+        for id, (start, end) in rows:
+            first = spans[start][0] if start < len(spans) else len(text)
+            last = spans[end - 1][1] if end > start else first
+            found.append(Token(id, text[first:last], first, last))
+        return found
 
 
 # ── learning ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _learn_subwords(texts: Iterable[str], vocabulary: int, lowercase: bool, more: list[str]) -> tokenizers.Tokenizer:
+def _learn_subwords(texts: Iterable[str], vocabulary: int, steps: list[Any], more: list[str]) -> tokenizers.Tokenizer:
     """The byte pairs that occur most often in the texts, merged until there are `vocabulary` units."""
     backend = tokenizers.Tokenizer(models.BPE())
     prepend = normalizers.Prepend(" ")  # the first word of a text is like any other: " word"
-    backend.normalizer = normalizers.Sequence([normalizers.Lowercase(), prepend]) if lowercase else prepend
+    backend.normalizer = normalizers.Sequence([*steps, prepend]) if steps else prepend
     backend.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
     )
@@ -225,12 +264,12 @@ def _learn_subwords(texts: Iterable[str], vocabulary: int, lowercase: bool, more
 
 
 def _learn_units(
-    texts: Iterable[str], vocabulary: int, unit: Unit, lowercase: bool, more: list[str]
+    texts: Iterable[str], vocabulary: int, unit: Unit, steps: list[Any], more: list[str]
 ) -> tokenizers.Tokenizer:
     """The units that occur most often, the most frequent first; of equally frequent ones the first by code point."""
     backend = tokenizers.Tokenizer(models.WordLevel({UNKNOWN: 0}, UNKNOWN))
-    if lowercase:
-        backend.normalizer = normalizers.Lowercase()
+    if steps:
+        backend.normalizer = normalizers.Sequence(steps) if len(steps) > 1 else steps[0]
     if unit == "words":
         backend.pre_tokenizer = pre_tokenizers.Split(tokenizers.Regex(_WORD), "removed", invert=True)
     elif unit == "symbols":
@@ -252,7 +291,7 @@ def _words(texts: Iterable[str], backend: tokenizers.Tokenizer, most: int) -> li
     """What the tokenizer cuts the texts into, the most frequent first."""
     # The trainer would mix up a special token with a symbol in the texts that is spelt like it; so it is told of none.
     trainer = trainers.WordLevelTrainer(vocab_size=most, min_frequency=0, special_tokens=[], show_progress=False)
-    backend.train_from_iterator((part for text in texts for part in _BETWEEN.findall(text)), trainer)
+    backend.train_from_iterator((part for text in texts for part in _parts(text, "words", False)), trainer)
     learned = backend.get_vocab(with_added_tokens=False)
     return sorted(learned, key=learned.__getitem__)
 
@@ -279,10 +318,20 @@ def _unit_of(backend: tokenizers.Tokenizer) -> Kind:
     raise ValueError("it cuts text neither into subwords nor into words, characters or symbols")
 
 
+def _normalizes(backend: tokenizers.Tokenizer, unit: Kind) -> bool:
+    """Whether texts are normalised: one that was learned here says so by a first NFC; published ones do their own."""
+    if backend.normalizer is None or unit == "pieces":
+        return False
+    steps = json.loads(backend.normalizer.__getstate__())
+    kinds = [step["type"] for step in steps.get("normalizers", [steps])]
+    return kinds[0] == "NFC" and (unit != "subwords" or kinds[-1] == "Prepend")
+
+
 # ── encoding ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 # The library keeps some 200 bytes for each unit of a text it works on, so a long text is cut into parts: characters
 # anywhere, the others only before plain white space, where no unit can be cut in two.
+_WORDS = re.compile(rf".{{1,{AT_A_TIME // 2}}}[^ ]*", re.DOTALL)
 _BETWEEN = re.compile(r".{1,4096}[^ \t\r\n]*", re.DOTALL)
 _PARTS: dict[Kind, re.Pattern[str]] = {
     "words": _BETWEEN,
@@ -291,9 +340,45 @@ _PARTS: dict[Kind, re.Pattern[str]] = {
 }
 
 
-def _without_markers(ids: list[int]) -> list[int]:
-    """A symbol of the user's that is spelt like a special token, such as </s>, is an unknown one and no special one."""
-    return [max(id, UNK) for id in ids] if min(ids, default=UNK) < UNK else ids
+def _too_long(text: str) -> InputError:
+    return InputError(
+        f"the text {shown_text(text, 30)} has {len(text):,} characters and no place to cut it; {LONGEST_TEXT:,} are "
+        "read at a time: break it into lines"
+    )
+
+
+def _not_unicode(text: str) -> InputError:
+    return InputError(
+        f"the text {shown_text(text)} has bytes that are not UTF-8 (lone surrogates): decode it with the encoding that "
+        "it was written in"
+    )
+
+
+def _parts(text: str, unit: Kind, normalized: bool) -> list[str]:
+    """A text in parts that have the units of the whole, none of them longer than the library can hold."""
+    if unit in _PARTS:
+        parts = _PARTS[unit].findall(text)
+    elif normalized and len(text) > AT_A_TIME:  # subwords: every word begins with its space, also the first
+        parts = [part.strip(" ") for part in _WORDS.findall(text)]
+    else:
+        parts = [text]
+    for part in parts:
+        if len(part) > LONGEST_TEXT:
+            raise _too_long(part)
+    return parts
+
+
+def _bounded(parts: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
+    """The parts of texts in order, as many at a time as have AT_A_TIME characters together."""
+    some, size = list[tuple[int, str]](), 0
+    for row, part in parts:
+        if some and size + len(part) > AT_A_TIME:
+            yield some
+            some, size = [], 0
+        some.append((row, part))
+        size += len(part)
+    if some:
+        yield some
 
 
 def word_of_each(tokens: Sequence[Token], text: str) -> list[int]:

@@ -17,11 +17,13 @@ class CaptionScores(Evaluation):
 
     misses: tuple[tuple[str, str, str], ...]
     """The first few that are no reference: picture, caption, the first reference."""
+    cut: int = 0
+    """Captions that were cut at the length limit."""
 
     unit = "pictures"
 
     def as_text(self) -> str:
-        parts = [[f"pictures: {self.size}"], self.text_of_scores()]
+        parts = [[f"pictures: {self.size}", *self.notes], self.text_of_scores()]
         if self.misses:
             parts.append(["not among the references, the first:"])
             parts[-1] += [f"  {place}\n    → {caption}\n    = {truth}" for place, caption, truth in self.misses]
@@ -34,12 +36,16 @@ def exact(captions: Sequence[str], references: Sequence[Sequence[str]]) -> int:
 
 
 def evaluate_captions(
-    places: Sequence[str], captions: Sequence[str], references: Sequence[Sequence[str]]
+    places: Sequence[str], captions: Sequence[str], references: Sequence[Sequence[str]], cut: int = 0
 ) -> CaptionScores:
-    """Scores the captions of a test set; `references[i]` are the one or more right captions of picture i."""
+    """Scores the captions of a test set; `references[i]` are the one or more right captions of picture i.
+
+    `cut` of them were cut at the length limit.
+    """
     scores = text_scores(captions, references, bleu_tokenizer(None, references))
     right = exact(captions, references)
     match = Score("exact match", 100 * right / len(captions), f"right:{right}|of:{len(captions)}")
     missed = [row for row in zip(places, captions, references, strict=True) if row[1] not in row[2]]
     misses = tuple((place, caption, given[0]) for place, caption, given in missed[:MOST_MISSES])
-    return CaptionScores(len(captions), (match, *scores), misses)
+    notes = (f"captions cut at the length limit: {cut:,}",) if cut else ()
+    return CaptionScores(len(captions), (match, *scores), misses, cut, notes=notes)

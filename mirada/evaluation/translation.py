@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mirada.data.normalize import nfc
 from mirada.data.verbatim import found, key
 from mirada.errors import UsageError
 from mirada.evaluation.score import Evaluation, Score
@@ -55,6 +56,10 @@ class TranslationScores(Evaluation):
 
     by_length: tuple[LengthRow, ...]
     damage: tuple[Damage, ...]
+    refused: int = 0
+    """Sentences that the model could not take: they count as empty translations."""
+    cut: int = 0
+    """Translations that were cut at the length limit."""
 
     unit = "sentences"
 
@@ -100,7 +105,7 @@ def evaluate(
     """
     if len(sources) != len(hypotheses):
         raise UsageError(f"{len(sources)} sources but {len(hypotheses)} translations: there must be one of each")
-    references = _checked(hypotheses, references)
+    hypotheses, references = _checked(hypotheses, references)
     return TranslationScores(
         size=len(hypotheses),
         scores=text_scores(hypotheses, references, tokenizer),
@@ -113,7 +118,7 @@ def text_scores(
     hypotheses: Sequence[str], references: Sequence[Sequence[str]], tokenizer: str = "13a"
 ) -> tuple[Score, ...]:
     """BLEU, chrF++ and TER of texts, each beside one or more references."""
-    references = _checked(hypotheses, references)
+    hypotheses, references = _checked(hypotheses, references)
     scores = []
     for name, metric in _metrics(tokenizer).items():
         value = metric.corpus_score(hypotheses, _streams(references)).score
@@ -123,13 +128,13 @@ def text_scores(
 
 def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]], tokenizer: str = "13a") -> float:
     """The BLEU of a translation, nothing else: quick enough to follow a training run."""
-    references = _checked(hypotheses, references)
+    hypotheses, references = _checked(hypotheses, references)
     return float(_bleu_metric(tokenizer).corpus_score(hypotheses, _streams(references)).score)
 
 
 def chrf(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> float:
     """The chrF++ of texts, nothing else; unlike BLEU, it tells texts of a few words apart."""
-    references = _checked(hypotheses, references)
+    hypotheses, references = _checked(hypotheses, references)
     return float(_metrics()["chrF++"].corpus_score(hypotheses, _streams(references)).score)
 
 
@@ -162,8 +167,11 @@ def bleu_tokenizer(language: str | None, references: Sequence[Sequence[str]]) ->
 # --- scores -------------------------------------------------------------------------------------------------------
 
 
-def _checked(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> list[list[str]]:
-    """The references of each sentence, an empty one beside a real one taken for one that nobody wrote."""
+def _checked(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> tuple[list[str], list[list[str]]]:
+    """The translations, and the references of each, all in Unicode's composed form (NFC).
+
+    An empty reference beside a real one is taken for one that nobody wrote.
+    """
     if not hypotheses:
         raise UsageError("there is nothing to evaluate: the test set has no sentences")
     if len(hypotheses) != len(references):
@@ -175,7 +183,8 @@ def _checked(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> 
             raise UsageError(f"the references of sentence {number} must be a list of texts, not one text")
         if not given:
             raise UsageError(f"sentence {number} has no reference")
-    return [[text for text in given if text.strip()] or [""] for given in references]
+    written = [[nfc(text) for text in given if text.strip()] or [""] for given in references]
+    return list(map(nfc, hypotheses)), written
 
 
 def _streams(references: Sequence[Sequence[str]]) -> list[list[str | None]]:

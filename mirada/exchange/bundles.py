@@ -70,7 +70,7 @@ def write_bundle(imported: Imported, source: Path, out: Path) -> None:
 
 def _effective(task: Task, imported: Imported, data: Values, source: Path) -> Values:
     """The configuration as a training would have left it: every section of the task whole, and checked."""
-    unit = {"tokenizer": {"unit": "subwords"}} if "tokenizer" in task.sections else {}
+    unit = {"tokenizer": {"unit": "subwords", "normalize": False}} if "tokenizer" in task.sections else {}
     model = models.find(imported.settings["name"], task.name).config
     sections: dict[str, type[Section]] = {**task.sections, "model": model}
     given = merge(task.defaults, {"data": data, "model": imported.settings}, unit)

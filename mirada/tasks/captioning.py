@@ -46,7 +46,9 @@ class Caption:
     alternatives: tuple[tuple[str, float], ...] = field(default=(), repr=False)
     """The n best texts with their scores, this one first."""
     notes: tuple[str, ...] = ()
-    """What was done to the picture first: "resized from 40×30 to 28×28"."""
+    """What was done to the picture first, "resized from 40×30 to 28×28", and whether the caption was cut."""
+    complete: bool = True
+    """False when it was cut at the length limit before the model ended it."""
 
     def __str__(self) -> str:
         return self.text
@@ -152,7 +154,9 @@ class CaptionModel(Writer):
         for best, (_, notes) in zip(self._best((seen.pixels for seen in pictures), config), pictures, strict=True):
             texts = self.kit.tokenizer.decode([hypothesis.tokens for hypothesis in best])
             ranked = tuple((text, hypothesis.score) for text, hypothesis in zip(texts, best, strict=True))
-            found.append(Caption(*ranked[0], ranked, notes))
+            if not best[0].complete:
+                notes = (*notes, f"the caption was cut at {self.limit:,} tokens, the most that it may have")
+            found.append(Caption(*ranked[0], ranked, notes, best[0].complete))
         return found
 
     def _best(
@@ -160,14 +164,20 @@ class CaptionModel(Writer):
     ) -> Iterator[list[Hypothesis]]:
         """Every picture's n best captions."""
         rows, columns = self.network.config.grid(self.kit.format.shape)
-        limit = min(self.network.config.max_length, self.kit.longest + MORE)
         for chunk in batched(pictures, max(1, CELLS // (rows * columns * config.width))):
             source = self.kit.format.tensor(np.stack(chunk))
             batch = Captions(source, torch.full((len(chunk), 1), BOS)).to(self.device)
-            yield from decode(self.network, batch, config, [limit] * len(chunk), attention=attention)
+            yield from decode(self.network, batch, config, [self.limit] * len(chunk), attention=attention)
 
-    def _texts(self, pixels: Iterable[Pixels], config: DecodeConfig) -> list[str]:
-        return self.kit.tokenizer.decode([best[0].tokens for best in self._best(pixels, config)])
+    @property
+    def limit(self) -> int:
+        """The most tokens that a caption may have."""
+        return min(self.network.config.max_length, self.kit.longest + MORE)
+
+    def _texts(self, pixels: Iterable[Pixels], config: DecodeConfig) -> tuple[list[str], int]:
+        """A caption of each picture, and how many of them were cut at the length limit."""
+        found = [best[0] for best in self._best(pixels, config)]
+        return self.kit.tokenizer.decode([caption.tokens for caption in found]), sum(not c.complete for c in found)
 
     def evaluate(self, table: str | Path, *, columns: Sequence[str] = (), **decode: Any) -> CaptionScores:
         """Caption the pictures of a table like those that `train` reads, and score that."""
@@ -179,11 +189,12 @@ class CaptionModel(Writer):
                 references.append(captions)
                 yield self.sight.fit(found, place).pixels
 
-        texts = self._texts(pixels(), self.decode_config(**decode))
-        return evaluate_captions(places, texts, references)
+        texts, cut = self._texts(pixels(), self.decode_config(**decode))
+        return evaluate_captions(places, texts, references, cut)
 
     def score(self, dev: Pictures[list[str]]) -> CaptionScores:
-        return evaluate_captions(dev.places, self._texts(dev.pixels, self.decode_config()), dev.labels)
+        texts, cut = self._texts(dev.pixels, self.decode_config())
+        return evaluate_captions(dev.places, texts, dev.labels, cut)
 
     def sample(self, dev: Pictures[list[str]], size: int) -> Pictures[list[str]]:
         return dev[:: max(1, -(-len(dev.places) // size))]
@@ -191,7 +202,7 @@ class CaptionModel(Writer):
     def validate(self, dev: Pictures[list[str]], size: int) -> Validation:
         """Greedy captions of a part of the dev set: their chrF++, and how many are right to the word."""
         chosen = self.sample(dev, size)
-        texts = self._texts(chosen.pixels, DecodeConfig(beam=1))
+        texts, _ = self._texts(chosen.pixels, DecodeConfig(beam=1))
         right = 100 * exact(texts, chosen.labels) / len(texts)
         example = (chosen.places[0], texts[0], chosen.labels[0][0])
         return Validation(chrf(texts, chosen.labels), "chrF++", figures={"exact match": right}, example=example)

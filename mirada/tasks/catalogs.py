@@ -74,10 +74,10 @@ def _line(line: str, translated: Mapping[str, Translation], keep_damaged: bool) 
     before, after = line[: len(line) - len(line.lstrip())], line[len(line.rstrip()) :]
     text = before + options[best] + after
     if not damages[best]:
-        return text, ""
-    return (
-        (text, f"{damages[best]}; filled in all the same") if keep_damaged else (None, f"{damages[best]}; left empty")
-    )
+        return text, "; ".join(translation.notes)
+    outcome = "filled in all the same" if keep_damaged else "left empty"
+    remarks = "; ".join([f"{damages[best]}; {outcome}", *translation.notes])
+    return (text, remarks) if keep_damaged else (None, remarks)
 
 
 def damage(source: str, translation: str) -> str:

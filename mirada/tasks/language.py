@@ -180,10 +180,15 @@ class LanguageModel(Writer):
         return f'mirada generate {self.path} "…"'
 
     def decode_config(self, **changes: Any) -> DecodeConfig:
-        """The bundle's way of choosing, with changes (None changes nothing); a `beam` is a search, not a sample."""
+        """The bundle's way of choosing, with changes (None changes nothing).
+
+        A `beam` is a search, not a sample, and a seed has no say in it.
+        """
         given = {key: value for key, value in changes.items() if value is not None}
         if "beam" in given:
             given = {"sample": False, **given}
+            if not given["sample"]:
+                given.pop("seed", None)
         config = super().decode_config(**given)
         if config.n_best > 1:
             raise UsageError(f"n_best={config.n_best}: one continuation is written at a time; use other seeds for more")
@@ -337,14 +342,22 @@ class LanguageTask(Task):
     used = ("data", "decode")
 
     def complete(self, built: dict[str, Any]) -> dict[str, Any]:
-        data, model = built["data"], built["model"]
+        data, model, tokenizer = built["data"], built["model"], built["tokenizer"]
+        if "normalize" not in tokenizer.model_fields_set:
+            tokenizer = tokenizer.model_copy(update={"normalize": False})
         remembers = model.name != "gpt"
         length = data.length or (PIECE if remembers else model.max_length)
         carry = remembers if data.carry is None else data.carry
-        return {**built, "data": data.model_copy(update={"length": length, "carry": carry})}
+        data = data.model_copy(update={"length": length, "carry": carry})
+        return {**built, "data": data, "tokenizer": tokenizer}
 
     def check(self, built: Mapping[str, Any]) -> None:
         data, model = built["data"], built["model"]
+        if built["tokenizer"].normalize:
+            raise ConfigError(
+                "tokenizer.normalize=true: a language model reads and writes a text as it is, to the last space; leave "
+                "it out"
+            )
         if data.length > model.max_length:
             raise ConfigError(f"data.length={data.length} must not be above model.max_length={model.max_length}")
 

@@ -149,8 +149,8 @@ class MaskedModel(Model):
     def _continued(self, part: str, first: bool) -> list[int]:
         """The ids of a part of a text. Where it goes on without a space, as "." behind a gap, it begins no word."""
         tokenizer = self.kit.tokenizer
-        if tokenizer.unit == "characters":  # a space is one too
-            return tokenizer.encode([part])[0]
+        if tokenizer.unit == "characters":  # a space is one too, also where the part ends
+            return [token.id for token in tokenizer.tokens(f"a{part}a") if 1 <= token.start <= len(part)]
         if not part.strip():
             return []
         if first or part[0].isspace() or tokenizer.unit != "subwords":

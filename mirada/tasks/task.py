@@ -138,6 +138,10 @@ def evenly(examples: list[Example], size: int) -> list[Example]:
     return [examples[number * len(examples) // size] for number in range(size)]
 
 
+SAMPLING = ("temperature", "top_k", "top_p", "seed")
+"""Settings of `decode` that have no say in a search."""
+
+
 class Writer(Model):
     """A trained model that writes text, token by token."""
 
@@ -146,6 +150,10 @@ class Writer(Model):
         given = {key: value for key, value in changes.items() if value is not None}
         built = configuration.build({"decode": DecodeConfig}, {"decode": {**self.config.get("decode", {}), **given}})
         config: DecodeConfig = built["decode"]
+        for name in SAMPLING:
+            default = DecodeConfig.model_fields[name].default
+            if not config.sample and given.get(name, default) != default:
+                raise UsageError(f"{name}={given[name]}: is for sampling; add sample=True (--sample), or leave it out")
         return config
 
 

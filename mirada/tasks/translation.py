@@ -31,7 +31,7 @@ from mirada.inspection.embeddings import Embeddings
 from mirada.tasks.catalogs import Filling, check_language, fill, lines_of
 from mirada.tasks.objectives import CrossEntropy
 from mirada.tasks.task import Task, Told, Writer, evenly
-from mirada.tasks.translator import Translation, Translator
+from mirada.tasks.translator import Translation, Translator, with_notes
 
 FINAL_SENTENCES = 2000
 """Dev sentences that the scores of a finished training are measured on, at most."""
@@ -137,7 +137,8 @@ class TranslationModel(Writer):
     ) -> Translation | list[Translation]:
         """Translate a text, or many at once, in order. `decode` are settings: beam=5, n_best=3, sample=True, …
 
-        `prefix` is how every translation has to begin.
+        Each sentence of a text is translated by itself, unless `split=False`. `prefix` is how every translation has to
+        begin; white space at its end is left out. `Translation.problem`, `complete` and `notes` say what went wrong.
         """
         config = self.decode_config(**decode)
         if isinstance(texts, str):
@@ -174,10 +175,11 @@ class TranslationModel(Writer):
         return self.score(rows, **decode)
 
     def score(self, dev: Examples, **decode: Any) -> TranslationScores:
+        """All scores on examples. What the model cannot take counts as an empty translation, and is named."""
         sources, references = [source for source, _ in dev], [given for _, given in dev]
         found = self.translate(sources, progress=self._tell(len(sources)), **decode)
         outputs = [translation.text for translation in found]
-        return evaluate(sources, outputs, references, self._bleu_tokenizer(references))
+        return with_notes(evaluate(sources, outputs, references, self._bleu_tokenizer(references)), found)
 
     def validate(self, dev: Examples, size: int) -> Validation:
         """Greedy translations of a sample of the dev set: chrF++, which tells translations into any language and of any

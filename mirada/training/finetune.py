@@ -50,10 +50,12 @@ def inherited(base: Path, asked: str | None = None) -> configuration.Values:
         raise ConfigError(f"--task {asked}: the base {base} is for {own.name}, and cannot be taught that")
     task = tasks.find(asked or own.name)
     data = {key: values["data"].get(key) for key in task.inherited}
-    kept = [name for name in task.sections if name not in ("data", "check")]
+    kept = {name: values.get(name, {}) for name in task.sections if name not in ("data", "check")}
+    if "tokenizer" in kept:  # one that does not say so is from before texts were normalised
+        kept["tokenizer"] = {"normalize": False, **kept["tokenizer"]}
     return {
         "task": task.name,
-        **{name: values.get(name, {}) for name in kept},
+        **kept,
         "model": {**values["model"], "dropout": None},
         "data": {**_lengths(task, values["model"]), **{key: value for key, value in data.items() if value}},
         "train": {**SCHEDULE, "base": str(base.absolute())},

@@ -261,7 +261,7 @@ def test_the_dictionary_survives_json() -> None:
     result = evaluate(["See %s 5"], ["Ver"], [["Ver %s 5"]])
     plain = result.as_dict()
     assert json.loads(json.dumps(plain)) == plain
-    assert list(plain) == ["unit", "size", "scores", "notes", "by_length", "damage"]
+    assert list(plain) == ["unit", "size", "scores", "notes", "by_length", "damage", "refused", "cut"]
     assert plain["damage"][2] == {"kind": "placeholder", "expected": 1, "lost": 1, "examples": [[1, "%s"]]}
     assert set(plain["scores"][0]) == {"name", "value", "signature", "lower_is_better", "digits"}
 

@@ -324,3 +324,13 @@ def test_the_specials_of_a_bert_are_the_contracts(tmp_path: Path) -> None:
     assert words is not None
     names = {token["content"]: token["id"] for token in json.loads(words.to_json())["added_tokens"]}
     assert names == {"<pad>": PAD, "<s>": BOS, "</s>": EOS, "<unk>": UNK, MASK: 4}
+
+
+def test_the_mark_of_a_language_stands_before_every_sentence(tmp_path: Path) -> None:
+    save_marian(tmp_path / "marian")
+    import_checkpoint(tmp_path / "marian", tmp_path / "bundle")
+    translator = load(tmp_path / "bundle", device="cpu")._translator
+    encode = translator.source.encode
+    (known, unknown) = translator._cut([">>fra<< el bebé\nllora", ">>deu<< el bebé\nllora"], [], split=True)
+    assert [piece.ids for piece in known.pieces] == encode([">>fra<< el bebé", ">>fra<< llora"])
+    assert [piece.ids for piece in unknown.pieces] == encode([">>deu<< el bebé", "llora"])

@@ -86,7 +86,7 @@ def test_the_command_line_trains_asks_scores_and_tells(table: Path, tmp_path: Pa
     assert "task        captioning" in about
     assert "pictures    360, 8×8, rgb" in about
     scored = run("evaluate", tmp_path / "b", table, *ONE).stdout
-    assert scored.startswith("pictures: 400\n\nexact match")
+    assert scored.startswith("pictures: 400\ncaptions cut at the length limit: 400\n\nexact match")  # it only babbles
     assert "not among the references, the first:" in scored
 
 
@@ -102,7 +102,7 @@ def test_captions_come_out_in_order_with_their_faults(model: CaptionModel, table
     names = run("caption", model.path, *ONE, text=f"{first}\n{second}\n")
     assert names.stdout.splitlines() == [truth["0.png"], truth["1.png"]]
     row = json.loads(run("caption", model.path, first, "--json", *ONE).stdout)
-    assert (row["picture"], row["caption"]) == (str(first), truth["0.png"])
+    assert (row["picture"], row["caption"], row["complete"]) == (str(first), truth["0.png"], True)
     several = run("caption", model.path, first, "--n-best", 2, *ONE).stdout.splitlines()
     assert [line.split("\t")[0] for line in several] == ["1", "1"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 import mirada
+from mirada import config as configuration
 from mirada.errors import BundleError, ConfigError, UsageError
 from mirada.tasks.translation import TranslationModel
 from mirada.training.finetune import inherited
@@ -132,3 +134,23 @@ def test_a_gpt_is_taught_to_classify(tmp_path: Path) -> None:
     assert model.classify("sí").label in ("good", "bad")
     assert (model.config["model"]["name"], model.config["data"]["max_tokens"]) == ("gpt", 46)
     assert model.kit.tokenizer.to_json() == base.kit.tokenizer.to_json()
+
+
+def test_a_base_from_before_texts_were_normalised_stays_as_it_was(tmp_path: Path) -> None:
+    pairs = toy.write(tmp_path / "pairs.tsv", toy.pairs(200))
+    raw = configuration.merge(toy.TINY, {"tokenizer": {"normalize": False}})
+    old = mirada.train(pairs, out=tmp_path / "old", steps=1, settings=raw)
+    values = configuration.read(old.path / "config.yaml")
+    del values["tokenizer"]["normalize"]  # which such a bundle does not have
+    (old.path / "config.yaml").write_text(configuration.dump(values), encoding="utf-8")
+    card = json.loads((old.path / "card.json").read_text(encoding="utf-8"))
+    card["files"]["config.yaml"] = hashlib.sha256((old.path / "config.yaml").read_bytes()).hexdigest()
+    (old.path / "card.json").write_text(json.dumps(card), encoding="utf-8")
+
+    assert mirada.load(old.path).ids("el\xa0gato") != mirada.load(old.path).ids("el gato")
+    assert inherited(old.path)["tokenizer"]["normalize"] is False
+    tuned = finetune(old, tmp_path / "tuned", pairs, steps=1)
+    assert tuned.config["tokenizer"]["normalize"] is False
+    assert not tuned.source_tokenizer.normalizes
+    with pytest.raises(ConfigError, match=r"tokenizer\.normalize=True: the base .* has False"):
+        finetune(old, tmp_path / "x", pairs, steps=1, settings={"tokenizer": {"normalize": True}})

@@ -308,8 +308,7 @@ def _dev_part(data: CaptionsConfig, training: _Scenes, leave_out: LeaveOut, noti
 def _learn(training: _Scenes, tokenizer: TokenizerConfig, notify: Notify) -> Tokenizer:
     notify(f"learning {tokenizer.unit}", 0, 0)
     captions = [caption for scene in training.scenes for caption in scene.captions]
-    most = tokenizer.most(sum(len(caption.split()) for caption in captions))
-    return Tokenizer.learn(captions, most, tokenizer.unit, tokenizer.lowercased)
+    return tokenizer.learn(captions, sum(len(caption.split()) for caption in captions))
 
 
 def _write_pixels(path: Path, scenes: list[_Scene], shape: tuple[int, int, int, int], notify: Notify) -> bytes:

@@ -1,0 +1,97 @@
+"""Where the sentences of a text begin and end; nothing of it is changed or lost.
+
+A sentence ends
+
+- at a line break;
+- behind 。！？ and the like, with or without a space;
+- behind . ! ? … and the like, where white space follows and then what can begin a sentence: no small letter, except
+  behind ! and ?, or in a line that begins with one itself. A full stop behind a title, an abbreviation, an initial or
+  the number of an item ends none.
+
+Closing quotes and brackets belong to the sentence before them. The rules are those that many languages share; where
+there is no mark to go by (Thai), a line is one sentence.
+"""
+
+from __future__ import annotations
+
+import re
+
+_CLOSING = "\"'»”’)\\]}›」』）】》〉〕〗"
+_OPENING = "\"'«“‘(\\[{‹「『（【《〈„‚¿¡*_#—–\\-"
+_WIDE = "。！？｡"
+_NARROW = ".!?…؟۔।॥։።፧။។៕‼⁇⁈⁉"
+
+# Quantifiers are possessive (++, *+), so that no text takes more than linear time.
+_END = re.compile(
+    rf"(?P<wide>[{_WIDE}][{_WIDE}…⋯!?]*+(?P<quote>[{_CLOSING}]*+))(?=(?P<after>.?))"
+    rf"|(?<![{_NARROW}])(?P<mark>[{_NARROW}]++)(?P<closing>(?:[{_CLOSING}]|[ \xa0\u202f][»›])*+)"
+    rf"\s++(?=[{_OPENING}\s]*+(?P<next>\S))"
+)
+_LINE = re.compile(r"[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
+_FIRST = re.compile(rf"[{_OPENING}\s]*+(\S)")
+_LAST_WORD = re.compile(r"[^\s(\[{«“‘\"'¿¡„‹/—–]+$")
+_INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
+_NUMBER = re.compile(r"\d|[IVXLC]+\b")
+_BEYOND_NUMBER = re.compile(
+    r"(?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember|Jahrhundert)\b"
+)
+
+# All without their last full stop, in small letters.
+_TITLES = """mr mrs ms mx dr drs prof st ste sr sra sres sras srta dra dras dña rev hon lt cpt capt cmdr sgt lic arq
+excmo excma ilmo ilma rvdo hr frl mme mlle mgr dott avv exmo exma"""
+_INSIDE = "vs cf viz approx aprox resp incl excl ej bzw ggf evtl inkl exkl vgl avda ctra dpto depto"
+_BEFORE_NUMBERS = """no nr num núm nos p pp pág págs pag pags vol vols art arts cap caps fig figs sec ch eq tel tlf tfno
+ext ca c av jan feb mar apr jun jul aug sep sept oct nov dec ene abr ago dic"""
+_NEVER_LAST, _NUMBERED = frozenset(f"{_TITLES} {_INSIDE}".split()), frozenset(_BEFORE_NUMBERS.split())
+_MAY_END = frozenset(["a.m", "p.m", "s.a", "s.l"])
+"""Initials that often end a sentence: a capital letter behind them begins the next."""
+
+
+def sentences(text: str) -> list[tuple[int, int]]:
+    """The places [start, end) of a text's sentences, in order. Between them, before and behind is only white space."""
+    found: list[tuple[int, int]] = []
+    for line in _LINE.finditer(text):
+        start = 0
+        for end in [*_ends(line[0]), len(line[0])]:
+            part = line[0][start:end]
+            if part.strip():
+                first = line.start() + start + len(part) - len(part.lstrip())
+                found.append((first, first + len(part.strip())))
+            start = end
+    return found
+
+
+def _ends(line: str) -> list[int]:
+    """Where the sentences of a line end, but for the last."""
+    ends = [0]
+    first = _FIRST.match(line)
+    small = first is not None and first[1].islower()
+    for mark in _END.finditer(line):
+        if mark["wide"] is None:
+            if _is_end(line, ends[-1], mark, small):
+                ends.append(mark.end("closing"))
+        elif not mark["quote"] or not mark["after"] or mark["after"].isspace() or mark["after"] in _OPENING:
+            ends.append(mark.end("wide"))  # else the sentence goes on behind what it quotes
+    return ends[1:]
+
+
+def _is_end(line: str, start: int, mark: re.Match[str], small: bool) -> bool:
+    """Whether a mark with white space behind it ends the sentence that begins at `start`."""
+    following, stop = mark["next"], mark["mark"] == "."
+    if following in _NARROW or following in "»›)]}”’」』":
+        return False
+    if following.islower() and not (small and stop):
+        return not mark["closing"] and not {".", "…"} & set(mark["mark"])
+    word = _LAST_WORD.search(line, max(start, mark.start() - 40), mark.start()) if stop else None
+    if word is None:
+        return True
+    before, behind = word[0].lower(), mark.end()
+    if word[0].isdecimal() and (
+        not line[start : word.start()].strip(_OPENING + " ") or _BEYOND_NUMBER.match(line, behind)
+    ):
+        return False  # 1. Open it.
+    if before in _NUMBERED and _NUMBER.match(line, behind):
+        return False
+    if _INITIALS.fullmatch(word[0]) and (word[0][0].isupper() or "." in before) and before not in _MAY_END:
+        return False  # J. R. R. Tolkien; e.g. this
+    return before not in _NEVER_LAST
