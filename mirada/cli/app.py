@@ -50,6 +50,13 @@ Set = Annotated[list[str] | None, typer.Option("--set", help="Any setting: --set
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
+def directory(name: str) -> Path:
+    """The directory of that name. An empty name, as an unset variable gives, is none: not the current directory."""
+    if not name.strip():
+        raise UsageError("--out: its name is empty; name a directory: --out es-en")
+    return Path(name)
+
+
 def listed(names: str | None) -> list[str]:
     """The names in "es,en"."""
     return [name.strip() for name in names.split(",")] if names else []

@@ -23,6 +23,7 @@ from mirada.cli.app import (
     To,
     app,
     created,
+    directory,
     listed,
     say,
 )
@@ -32,7 +33,9 @@ from mirada.errors import UsageError
 @app.command()
 def train(
     pairs: Pairs = None,
-    out: Annotated[Path | None, typer.Option(help="Where the bundle goes.", show_default=False)] = None,
+    out: Annotated[
+        Path | None, typer.Option(parser=directory, help="Where the bundle goes.", show_default=False)
+    ] = None,
     task: Task = None,
     dev: Annotated[
         list[Path] | None,
@@ -155,7 +158,10 @@ def compare(
             show_default="by the task: seq2seq-lstm,seq2seq-lstm+additive,transformer; bag,lstm,transformer; …",
         ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Where the report and the bundles go.", show_default=False)] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(parser=directory, help="Where the report and the bundles go.", show_default=False),
+    ] = None,
     dev: Annotated[
         list[Path] | None, typer.Option(help="Dev pairs; twice: source file, target file.", show_default=False)
     ] = None,

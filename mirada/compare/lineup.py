@@ -38,6 +38,7 @@ from mirada.tasks.task import Model, Prepared
 from mirada.training.loop import Event, Listener
 from mirada.training.report import read_log
 from mirada.training.run import build, check_config, teller
+from mirada.training.workspace import has_run, log_of
 
 FORMAT = 1
 MANIFEST = "compare.json"
@@ -216,7 +217,7 @@ def _train(out: Path, name: str, values: Values, listen: Listener) -> Model:
     if _finished(folder):
         listen(Event("note", {"text": f"is trained already: {folder}"}))
         return api.load(folder, Model, device=values["train"]["device"], threads=values["train"]["threads"])
-    if not (folder / "config.yaml").exists():
+    if not has_run(folder):
         _set_up(folder, values, out / "data")
 
     def told(event: Event) -> None:
@@ -231,7 +232,7 @@ def _train(out: Path, name: str, values: Values, listen: Listener) -> Model:
 
 
 def _finished(folder: Path) -> bool:
-    if not (folder / "card.json").exists():
+    if not bundles.exists(folder):
         return False
     card = bundles.read_card(folder)
     return bool(card["training"]["finished"] and card["scores"])
@@ -246,7 +247,7 @@ def _set_up(folder: Path, values: Values, data: Path) -> None:
     for old in (partial, folder):
         shutil.rmtree(old, ignore_errors=True)
     shutil.copytree(data, partial / "run" / "data")
-    write_text(partial / "config.yaml", configuration.dump(values))
+    write_text(partial / "run" / "config.yaml", configuration.dump(values))
     os.replace(partial, folder)
 
 
@@ -276,7 +277,7 @@ def _measure(
             recipe=model.config["train"],
             training=model.card["training"],
             scores=model.card["scores"],
-            tokens_per_second=measurements.training_speed(read_log(model.path / "log.jsonl")),
+            tokens_per_second=_training_speed(model.path),
             in_use=in_use[name],
             speed_by_length=by_length[name],
             paths=subject.paths(model),
@@ -311,3 +312,9 @@ def _measure(
         entrants=entrants,
         software=bundles.software(),
     )
+
+
+def _training_speed(bundle: Path) -> float | None:
+    """Tokens a second, unless the log is gone with the rest of the training."""
+    log = log_of(bundle)
+    return measurements.training_speed(read_log(log)) if log else None

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import fcntl
-import shutil
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,15 +17,15 @@ from mirada import models, tasks
 from mirada.contracts import Validation
 from mirada.data.doctor import Notify
 from mirada.device import settle
-from mirada.errors import Interrupted, TrainingError, UsageError
+from mirada.errors import Interrupted, TrainingError
 from mirada.evaluation.score import Evaluation
-from mirada.files import write_text
 from mirada.model import load
 from mirada.tasks.task import Model, Prepared, Task
 from mirada.training.finetune import Base
 from mirada.training.loop import Event, Listener, Training
 from mirada.training.report import Log, draw_curves, read_log
 from mirada.training.settings import BATCH_TOKENS, TrainConfig, suggest_batch, suggest_dropout
+from mirada.training.workspace import Workspace
 
 
 def build(values: Mapping[str, Any]) -> tuple[Task, dict[str, Any]]:
@@ -53,24 +50,21 @@ def teller(listen: Listener) -> Notify:
     return lambda what, done, total: listen(Event("preparing", {"what": what, "done": done, "total": total}))
 
 
-def run(folder: Path, values: configuration.Values, listen: Listener, started: float) -> Any:
+def run(work: Workspace, values: configuration.Values, listen: Listener, started: float) -> Any:
     """Prepare the data, train, score, and leave a bundle; also when it is interrupted."""
     try:
-        with _locked(folder):
-            write_text(folder / "config.yaml", configuration.dump(values))
-            return _run(folder, values, listen, started)
+        work.save_config(values)
+        return _run(work, values, listen, started)
     except KeyboardInterrupt:
-        raise Interrupted(f"interrupted; go on with: mirada train --resume {folder}") from None
+        raise Interrupted(f"interrupted; {work.way_on}") from None
     except OSError as error:  # the data's own faults are DataErrors by now: this is the disk that is written to
-        where = error.filename or folder
-        raise TrainingError(
-            f"{where}: {error.strerror or error}; what was saved is intact, resume with: mirada train --resume {folder}"
-        ) from None
+        where = error.filename or work.folder
+        raise TrainingError(f"{where}: {error.strerror or error}; what was saved is intact, {work.way_on}") from None
 
 
-def _run(folder: Path, values: configuration.Values, listen: Listener, started: float) -> Any:
+def _run(work: Workspace, values: configuration.Values, listen: Listener, started: float) -> Any:
     task, built = build(values)
-    log = Log(folder / "log.jsonl")
+    log = Log(work.run / "log.jsonl")
 
     def tell(event: Event) -> None:
         log(event)
@@ -79,8 +73,8 @@ def _run(folder: Path, values: configuration.Values, listen: Listener, started: 
     notify = teller(listen)
     settings: TrainConfig = built["train"]
     device = settle(settings.device, settings.threads)
-    base = _base(settings, folder, device)
-    data = task.prepare(built, folder / "run" / "data", notify, base.model.kit if base else None)
+    base = _base(settings, work, device)
+    data = task.prepare(built, work.run / "data", notify, base.model.kit if base else None)
     tell(Event("data", {**data.report(), "told": asdict(data.told())}))
     batches = data.batches(settings.batch_tokens or BATCH_TOKENS, settings.seed)
     if settings.batch_tokens is None:
@@ -88,16 +82,20 @@ def _run(folder: Path, values: configuration.Values, listen: Listener, started: 
     if built["model"].dropout is None:
         built["model"] = built["model"].model_copy(update={"dropout": suggest_dropout(settings, batches.tokens)})
         values = {**values, "model": built["model"].model_dump(mode="json")}
-        write_text(folder / "config.yaml", configuration.dump(values))
+        work.save_config(values)
     torch.manual_seed(settings.seed)
     network = task.network(built["model"], data.kit).to(device)
+    notes = base.give(network, task, data.kit) if base else task.fit(network, data, built)
+    work.begin()
+    log.path = work.run / "log.jsonl"
     before = None
     if base:
+        base.folder = work.run / "base"
         notify("scoring the base", 0, 0)
         before = base.before(data.dev, task, data.kit)
-    for note in base.give(network, task, data.kit) if base else task.fit(network, data, built):
+    for note in notes:
         tell(Event("note", {"text": note, "seconds": time.monotonic() - started}))
-    model = task.model(folder, {}, values, network, data.kit, device)
+    model = task.model(work.folder, {}, values, network, data.kit, device)
 
     def validate(network: nn.Module) -> Validation:
         return model.validate(data.dev, settings.validate_sentences)
@@ -108,7 +106,7 @@ def _run(folder: Path, values: configuration.Values, listen: Listener, started: 
         batches,
         validate,
         settings,
-        folder / "run",
+        work.run,
         device,
         tell,
         started,
@@ -128,20 +126,23 @@ def _run(folder: Path, values: configuration.Values, listen: Listener, started: 
     card = _card(task, values, data, training, model, scores, device)
     if base:
         card["base"] = {"path": settings.base, **(change or {"before": before or {}})}
-    draw_curves(read_log(log.path), folder / "curves.png")
-    if (folder / "run" / "data" / "excluded.tsv").exists():
-        shutil.copyfile(folder / "run" / "data" / "excluded.tsv", folder / "excluded.tsv")
-    files = {**data.kit.files(), "dev.jsonl": data.dev_file().encode("utf-8")}
-    bundles.write(folder, network, values, card, files)
+    if stopped and work.holds_finished_bundle:
+        raise Interrupted(f"{stopped}, and the bundle is the one before; {work.way_on}")
+    card["run"] = work.id
+    draw_curves(read_log(log.path), work.run / "curves.png")
+    optional = {"curves.png": (work.run / "curves.png").read_bytes(), bundles.DEV: data.dev_file().encode("utf-8")}
+    if (work.run / "data" / "excluded.tsv").exists():
+        optional[bundles.EXCLUDED] = (work.run / "data" / "excluded.tsv").read_bytes()
+    bundles.publish(work.folder, network, values, card, data.kit.files(), optional)
     if stopped:
-        raise Interrupted(f"{stopped}; go on with: mirada train --resume {folder}")
-    return load(folder, device=settings.device, threads=settings.threads)
+        raise Interrupted(f"{stopped}; {work.way_on}")
+    return load(work.folder, device=settings.device, threads=settings.threads)
 
 
-def _base(settings: TrainConfig, folder: Path, device: torch.device) -> Base | None:
+def _base(settings: TrainConfig, work: Workspace, device: torch.device) -> Base | None:
     if settings.base is None:
         return None
-    return Base(Path(settings.base), folder / "run" / "base", str(device), settings.threads)
+    return Base(Path(settings.base), work.run / "base", str(device), settings.threads)
 
 
 def _card(
@@ -173,15 +174,3 @@ def _card(
         },
         "scores": scores.as_dict() if scores else None,
     }
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Nobody else trains in this folder meanwhile; the lock goes with the process, however it ends."""
-    (folder / "run").mkdir(exist_ok=True)
-    with open(folder / "run" / "lock", "w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise UsageError(f"{folder}: another process is training in it") from None
-        yield

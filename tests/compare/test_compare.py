@@ -33,8 +33,8 @@ def test_an_interrupted_comparison_goes_on(resumed: Resumed) -> None:
 
 def test_all_had_the_same_data_tokens_and_budget(resumed: Resumed) -> None:
     cards = [read_card(resumed.comparison.out / entrant.bundle) for entrant in resumed.comparison.entrants]
-    for part in ("tokenizer.json", "dev.jsonl"):
-        assert len({card["files"][part] for card in cards}) == 1
+    assert len({card["files"]["tokenizer.json"] for card in cards}) == 1
+    assert len({card["optional"]["data/dev.jsonl"] for card in cards}) == 1
     assert len({json.dumps(card["data"]) for card in cards}) == 1
     assert [card["training"]["steps"] for card in cards] == [4, 4, 4]
     sections = [
