@@ -210,13 +210,13 @@ def _without_quotes(value: Any) -> Any:
 
 def read(path: Path) -> Bundle:
     """Open a bundle; a damaged, incomplete or newer one is refused with the reason."""
-    before = _stamp(path)
-    try:
-        return _read(path)
-    except BundleError:
-        if _stamp(path) == before:
-            raise
-        return _read(path)  # it was replaced while we read
+    while True:
+        before = _stamp(path)
+        try:
+            return _read(path)
+        except BundleError:
+            if _stamp(path) == before:  # else it was replaced while we read
+                raise
 
 
 def _read(path: Path) -> Bundle:
