@@ -162,7 +162,7 @@ class TestPublishing:
 
     def test_no_paths_and_no_text_of_the_data_are_handed_on(self, tmp_path: Path) -> None:
         config = {"data": {"files": ["/home/ana/texts/pairs.tsv"], "vectors": "/home/ana/v.txt", "sign": "/"}}
-        config["train"] = {"base": "/home/ana/es-en", "optimizer": "muon"}  # type: ignore[dict-item]
+        config["train"] = {"base": "/home/ana/es-en", "optimizer": "muon"}
         card = {
             "data": {"notes": ["/home/ana/texts/pairs.tsv: TSV"], "findings": [{"count": 1, "examples": ["secreto"]}]},
             "base": {"path": "/home/ana/es-en"},
