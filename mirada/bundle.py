@@ -111,7 +111,7 @@ def write(
         write_bytes(path / name, content)
     whole = {
         "format": FORMAT,
-        **_without_quotes(card),
+        **{key: _without_quotes(part) if key in ("data", "scores") else part for key, part in card.items()},
         "software": software(),
         "files": _digests(files),
         "optional": _digests(optional or {}),
@@ -199,7 +199,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _without_quotes(value: Any) -> Any:
-    """A card without the sentences that its reports and scores quote."""
+    """A report or scores without the sentences that they quote."""
     if isinstance(value, Mapping):
         return {key: _without_quotes(part) for key, part in value.items() if key not in QUOTES}
     return [_without_quotes(part) for part in value] if isinstance(value, (list, tuple)) else value

@@ -55,10 +55,11 @@ def _more(train: configuration.Values) -> str:
 
 def info(path: str | Path) -> dict[str, Any] | None:
     """What is known of a training that has left no bundle yet; None if there is no such training."""
-    run = unfinished(Path(path))
-    if run is None:
+    found = unfinished(Path(path))
+    if found is None:
         return None
-    values = configuration.read(run / "config.yaml")
+    config, run = found
+    values = configuration.read(config)
     progress = checkpoints.newest(run / "checkpoints")
     return {
         "task": values.get("task"),

@@ -54,7 +54,7 @@ class Workspace:
 
     @property
     def begun(self) -> bool:
-        return self.run.name == RUN
+        return self.run.name != NEW
 
     @property
     def way_on(self) -> str:
@@ -85,7 +85,7 @@ class Workspace:
         """The data is prepared: from now on this is the training of the folder, and the one before it is deleted."""
         if self.begun:
             return
-        self.run.rename(self.folder / NEXT)
+        self.run = self.run.rename(self.folder / NEXT)
         sync_folder(self.folder)
         _replace_run(self.folder)
         self.run = self.folder / RUN
@@ -134,41 +134,50 @@ def resumed(folder: Path) -> Iterator[Workspace]:
     if not folder.is_dir():
         raise BundleError(f"{folder}: there is no training to resume (there is no such directory)")
     with _locked(folder):
-        if not _holds_training(folder):
-            if _free(folder):
-                raise BundleError(
-                    f"{folder}: there is no training to resume: nothing was saved before it was stopped; "
-                    f"start it again with --out {folder}"
-                )
-            raise BundleError(f"{folder}: there is no training to resume (it has no {RUN}/config.yaml)")
-        work = Workspace(folder, folder / RUN)
-        _recover(folder)
-        if (folder / NEW).exists():
-            if _has_run(folder):
-                shutil.rmtree(folder / NEW)
-                work.notes.append(
-                    "a training that was to replace this one was stopped before its data was prepared; "
-                    "to replace it, give that command again"
-                )
-            else:
-                shutil.rmtree(folder / RUN, ignore_errors=True)
-                (folder / NEW).rename(folder / RUN)
-        if _is_format_1(folder):
-            _convert(folder)
-        if not _has_run(folder):
-            raise BundleError(
-                f"{folder}: there is no training to resume: its folder {RUN} was deleted; "
-                f"to train its model further, start from it: --base {folder}"
-            )
+        try:
+            work = _reopened(folder)
+        except OSError as error:
+            raise BundleError(f"{error.filename or folder}: cannot be written ({error.strerror})") from None
         yield work
 
 
-def unfinished(folder: Path) -> Path | None:
-    """The run of a folder that has no bundle yet."""
+def _reopened(folder: Path) -> Workspace:
+    if not _holds_training(folder):
+        if _free(folder):
+            raise BundleError(
+                f"{folder}: there is no training to resume: nothing was saved before it was stopped; "
+                f"start it again with --out {folder}"
+            )
+        raise BundleError(f"{folder}: there is no training to resume (it has no {RUN}/config.yaml)")
+    work = Workspace(folder, folder / RUN)
+    _recover(folder)
+    if (folder / NEW).exists() and not (_has_config(folder / RUN) or _is_format_1(folder)):
+        shutil.rmtree(folder / RUN, ignore_errors=True)
+        (folder / NEW).rename(folder / RUN)
+    elif (folder / NEW).exists():
+        shutil.rmtree(folder / NEW)
+        work.notes.append(
+            "a training that was to replace this one was stopped before its data was prepared; "
+            "to replace it, give that command again"
+        )
+    if _is_format_1(folder):
+        _convert(folder)
+    if not _has_config(folder / RUN):
+        raise BundleError(
+            f"{folder}: there is no training to resume: its folder {RUN} was deleted; "
+            f"to train its model further, start from it: --base {folder}"
+        )
+    return work
+
+
+def unfinished(folder: Path) -> tuple[Path, Path] | None:
+    """Of a folder that has no bundle yet: the configuration of its training, and the folder that it runs in."""
     if not folder.is_dir() or bundles.exists(folder):
         return None
-    runs = (folder / name for name in (NEXT, RUN, NEW, "."))
-    return next((run for run in runs if (run / "config.yaml").is_file() and _holds_training(folder)), None)
+    if _is_format_1(folder):
+        return folder / "config.yaml", folder / RUN
+    found = (folder / name for name in (NEXT, RUN, NEW) if _has_config(folder / name))
+    return next(((run / "config.yaml", run) for run in found), None)
 
 
 def log_of(folder: Path) -> Path | None:
@@ -178,19 +187,19 @@ def log_of(folder: Path) -> Path | None:
 
 def has_run(folder: Path) -> bool:
     """Whether a folder holds a training that can be resumed."""
-    return _has_run(folder) or _is_format_1(folder) or any((folder / name).exists() for name in (NEW, NEXT))
+    return any(_has_config(folder / name) for name in (RUN, NEW, NEXT)) or _is_format_1(folder)
 
 
 # ── what is in a folder ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _has_run(folder: Path) -> bool:
-    return (folder / RUN / "config.yaml").is_file()
+def _has_config(run: Path) -> bool:
+    return (run / "config.yaml").is_file()
 
 
 def _is_format_1(folder: Path) -> bool:
     """Whether it holds a training whose configuration is beside its card, as format 1 had it."""
-    if _has_run(folder) or not (folder / "config.yaml").is_file() or not (folder / RUN).is_dir():
+    if _has_config(folder / RUN) or not _has_config(folder) or not (folder / RUN).is_dir():
         return False
     if not bundles.exists(folder):
         return True
@@ -199,9 +208,8 @@ def _is_format_1(folder: Path) -> bool:
 
 def _holds_training(folder: Path) -> bool:
     """Whether a folder is a bundle or a training, so that it may be replaced or resumed."""
-    runs = any((folder / name / "config.yaml").is_file() for name in (RUN, NEW, NEXT))
-    bundle = bundles.exists(folder) and ((folder / "config.yaml").is_file() or (folder / bundles.NEW).is_dir())
-    return runs or bundle or _is_format_1(folder)
+    bundle = bundles.exists(folder) and (_has_config(folder) or (folder / bundles.NEW).is_dir())
+    return bundle or has_run(folder)
 
 
 def _free(folder: Path) -> bool:

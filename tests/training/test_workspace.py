@@ -12,6 +12,7 @@ import pytest
 
 import mirada
 from mirada import bundle as bundles
+from mirada.api import info_text
 from mirada.errors import BundleError, DataError, Interrupted, UsageError
 from mirada.training.workspace import claimed, resumed, unfinished
 from tests.killing import kills
@@ -96,7 +97,8 @@ def test_a_refused_training_leaves_the_folder_as_it_was(tmp_path: Path, there: s
 def test_a_new_training_that_is_interrupted_early_can_be_resumed(tmp_path: Path) -> None:
     with pytest.raises(Interrupted, match="go on with: mirada train --resume"):
         stop(tmp_path / "out", Interrupted())
-    assert unfinished(tmp_path / "out") == tmp_path / "out" / "run.new"
+    run = tmp_path / "out" / "run.new"
+    assert unfinished(tmp_path / "out") == (run / "config.yaml", run)
     with resumed(tmp_path / "out") as work:
         assert work.run == tmp_path / "out" / "run"
         assert (work.run / "config.yaml").read_text() == "name: new\n"
@@ -222,7 +224,8 @@ class TestFormat1:
 
     def test_one_without_a_bundle_is_resumed_too(self, old: Path) -> None:
         (old / "card.json").unlink()
-        assert unfinished(old) is not None
+        assert unfinished(old) == (old / "config.yaml", old / "run")
+        assert "not finished: 4 steps" in info_text(old)
         with resumed(old) as work:
             assert (work.run / "config.yaml").read_bytes() == (FORMAT_1 / "config.yaml").read_bytes()
         assert not (old / "config.yaml").exists()
