@@ -22,6 +22,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -176,13 +177,12 @@ def _digests(files: Mapping[str, bytes]) -> dict[str, str]:
 def _without_paths(config: configuration.Values, card: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
     """A configuration and a card in which each file is called by its name alone: where it lay is nobody's business."""
     paths = {text for text in _texts(config) if Path(text).is_absolute() and Path(text).name}
-    names = [(path, Path(path).name) for path in sorted(paths, key=len, reverse=True)]
+    found = "|".join(map(re.escape, sorted(paths, key=len, reverse=True)))
+    pattern = re.compile(rf"(?<![\w.-])(?:{found})(?![\w-])" if found else r"(?!)")
 
     def shorten(value: Any) -> Any:
         if isinstance(value, str):
-            for path, name in names:
-                value = value.replace(path, name)
-            return value
+            return pattern.sub(lambda match: Path(match[0]).name, value)
         if isinstance(value, Mapping):
             return {key: shorten(part) for key, part in value.items()}
         return [shorten(part) for part in value] if isinstance(value, (list, tuple)) else value

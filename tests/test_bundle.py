@@ -162,9 +162,13 @@ class TestPublishing:
 
     def test_no_paths_and_no_text_of_the_data_are_handed_on(self, tmp_path: Path) -> None:
         config = {"data": {"files": ["/home/ana/texts/pairs.tsv"], "vectors": "/home/ana/v.txt", "sign": "/"}}
+        config["check"] = {"files": ["/data", "/data/a"], "note": "docs/data"}
         config["train"] = {"base": "/home/ana/es-en", "optimizer": "muon"}
         card = {
-            "data": {"notes": ["/home/ana/texts/pairs.tsv: TSV"], "findings": [{"count": 1, "examples": ["secreto"]}]},
+            "data": {
+                "notes": ["/home/ana/texts/pairs.tsv: TSV, /data/b/c.po"],
+                "findings": [{"count": 1, "examples": ["secreto"]}],
+            },
             "base": {"path": "/home/ana/es-en"},
             "scores": {
                 "size": 3,
@@ -177,8 +181,9 @@ class TestPublishing:
         assert not any("/home" in text or "secreto" in text for text in handed_on)
         found = bundle.read(tmp_path)
         assert found.config["data"] == {"files": ["pairs.tsv"], "vectors": "v.txt", "sign": "/"}
+        assert found.config["check"] == {"files": ["data", "a"], "note": "docs/data"}
         assert found.config["train"] == {"base": "es-en", "optimizer": "muon"}
-        assert found.card["data"] == {"notes": ["pairs.tsv: TSV"], "findings": [{"count": 1}]}
+        assert found.card["data"] == {"notes": ["pairs.tsv: TSV, data/b/c.po"], "findings": [{"count": 1}]}
         assert found.card["scores"] == {"size": 3, "damage": [{"lost": 1}]}
 
     def test_what_quotes_the_data_may_be_left_out(self, tmp_path: Path) -> None:

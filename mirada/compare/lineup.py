@@ -38,10 +38,10 @@ from mirada.tasks.task import Model, Prepared
 from mirada.training.loop import Event, Listener
 from mirada.training.report import read_log
 from mirada.training.run import build, check_config, teller
-from mirada.training.workspace import has_run, log_of
+from mirada.training.workspace import has_run, locked, log_of
 
 FORMAT = 1
-MANIFEST = "compare.json"
+MANIFEST, NEW_DATA = "compare.json", "data.new"
 BUDGETS = ("minutes", "epochs", "steps")
 FILES = ("files", "source", "target", "dev", "vectors")
 """Settings of a data section that name files."""
@@ -85,22 +85,32 @@ def compare(
     chosen, built = build(next(iter(plan.values())))
     folder = Path(out)
     asked = {"format": FORMAT, "task": task, "preset": preset, "settings": settings or {}, **given}
-    _claim(folder, plain({**asked, "files": _digests(built["data"])}), overwrite)
-    try:
-        prepared = chosen.prepare(built, folder / "data", teller(listen))
-        listen(Event("data", {**prepared.report(), "told": asdict(prepared.told())}))
-        trained: dict[str, Model] = {}
-        for number, (name, wanted) in enumerate(plan.items(), 1):
-            listen(Event("note", {"text": f"── {name} ({number} of {len(plan)})"}))
-            trained[name] = _train(folder, name, wanted, listen)
-        comparison = _measure(folder, subject, prepared, trained, plan, preset, teller(listen))
-        report.write(comparison)
-    except (KeyboardInterrupt, Interrupted):
-        raise Interrupted(f"interrupted; what is done is kept in {folder}: run the same command to go on") from None
-    except OSError as error:
-        raise TrainingError(
-            f"{error.filename or folder}: {error.strerror or error}; run the same command to go on"
-        ) from None
+    asked = plain({**asked, "files": _digests(built["data"])})
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"--out {folder}: is a file; choose another name")
+    with locked(folder, make=True):
+        replaces = _claim(folder, asked, overwrite)
+        try:
+            prepared = chosen.prepare(built, folder / (NEW_DATA if replaces else "data"), teller(listen))
+            if replaces:  # nothing of the old one is touched before the new data is ready
+                _clear(folder)
+                (folder / NEW_DATA).rename(folder / "data")
+                _write_manifest(folder, asked)
+            listen(Event("data", {**prepared.report(), "told": asdict(prepared.told())}))
+            trained: dict[str, Model] = {}
+            for number, (name, wanted) in enumerate(plan.items(), 1):
+                listen(Event("note", {"text": f"── {name} ({number} of {len(plan)})"}))
+                trained[name] = _train(folder, name, wanted, listen)
+            comparison = _measure(folder, subject, prepared, trained, plan, preset, teller(listen))
+            report.write(comparison)
+        except (KeyboardInterrupt, Interrupted):
+            raise Interrupted(f"interrupted; what is done is kept in {folder}: run the same command to go on") from None
+        except OSError as error:
+            raise TrainingError(
+                f"{error.filename or folder}: {error.strerror or error}; run the same command to go on"
+            ) from None
+        finally:
+            shutil.rmtree(folder / NEW_DATA, ignore_errors=True)
     return comparison
 
 
@@ -175,29 +185,43 @@ def _digests(data: Section) -> dict[str, str]:
     return digests
 
 
-def _claim(folder: Path, asked: Values, overwrite: bool) -> None:
-    """Make the directory ours, or find that it is; what was compared on something else is not touched unasked."""
+def _claim(folder: Path, asked: Values, overwrite: bool) -> bool:
+    """Make the directory ours, or find that it is; whether models are in it that are to be replaced.
+
+    What was compared on something else is not touched unasked.
+    """
     manifest = folder / MANIFEST
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"--out {folder}: is a file; choose another name")
-    if folder.exists() and any(folder.iterdir()) and not manifest.is_file():
+    if any(folder.iterdir()) and not manifest.is_file():
         raise UsageError(f"--out {folder}: exists and is not a comparison; choose another name")
     try:
+        shutil.rmtree(folder / NEW_DATA, ignore_errors=True)
         before = _read_manifest(manifest)
-        if before != asked or overwrite:
-            if not overwrite and any((folder / "models").glob("*")):
+        if before == asked and not overwrite:
+            return False
+        if any((folder / "models").glob("*")):
+            if not overwrite:
                 differs = ", ".join(key for key in {**asked, **before} if asked.get(key) != before.get(key))
                 raise UsageError(
                     f"--out {folder}: holds a comparison that differs in {differs}; choose another name, "
                     "or begin anew with --overwrite"
                 )
-            for part in (*report.FILES, "data", "models"):
-                path = folder / part
-                shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
-            folder.mkdir(parents=True, exist_ok=True)
-            write_text(manifest, json.dumps(asked, indent=2, ensure_ascii=False) + "\n")
+            return True
+        _clear(folder)
+        _write_manifest(folder, asked)
     except OSError as error:
         raise UsageError(f"--out {folder}: cannot be written ({error.strerror})") from None
+    return False
+
+
+def _clear(folder: Path) -> None:
+    """Delete a comparison."""
+    for part in (*report.FILES, "data", "models"):
+        path = folder / part
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+def _write_manifest(folder: Path, asked: Values) -> None:
+    write_text(folder / MANIFEST, json.dumps(asked, indent=2, ensure_ascii=False) + "\n")
 
 
 def _read_manifest(path: Path) -> Values:

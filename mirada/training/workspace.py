@@ -99,7 +99,7 @@ def claimed(folder: Path, overwrite: bool) -> Iterator[Workspace]:
     """
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"--out {folder}: is a file; choose another name")
-    with _locked(folder, make=True) as made:
+    with locked(folder, make=True) as made:
         taken = not _free(folder)
         if taken and not _holds_training(folder):
             raise UsageError(
@@ -133,7 +133,7 @@ def resumed(folder: Path) -> Iterator[Workspace]:
     """The folder of a training that is to go on; what a kill left half done is put in order."""
     if not folder.is_dir():
         raise BundleError(f"{folder}: there is no training to resume (there is no such directory)")
-    with _locked(folder):
+    with locked(folder):
         try:
             work = _reopened(folder)
         except OSError as error:
@@ -261,7 +261,7 @@ def _convert(folder: Path) -> None:
 
 
 @contextmanager
-def _locked(folder: Path, make: bool = False) -> Iterator[bool]:
+def locked(folder: Path, make: bool = False) -> Iterator[bool]:
     """Nobody else trains in this folder meanwhile, which is made if need be; whether it was."""
     try:
         made, lock = _lock(folder, make)
