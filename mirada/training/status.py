@@ -9,7 +9,7 @@ from mirada import bundle as bundles
 from mirada import config as configuration
 from mirada.errors import BundleError, ConfigError
 from mirada.training import checkpoints
-from mirada.training.loop import Event, Listener
+from mirada.training.loop import PATIENCE, Event, Listener
 from mirada.training.workspace import Workspace, unfinished
 
 LIMITS = ("steps", "epochs", "minutes", "patience")
@@ -21,7 +21,7 @@ def finished(work: Workspace, values: configuration.Values, listen: Listener) ->
     try:
         card, trained = bundles.read_card(work.folder), bundles.read_config(work.folder)["train"]
         training = card["training"]
-        same = card["format"] == 1 or card.get("run") == work.id
+        same = card.get("run", "") == work.id
         if not (same and training["finished"] and card["scores"]):
             return None
         if any(trained.get(name) != values["train"].get(name) for name in LIMITS):
@@ -47,10 +47,8 @@ def finished(work: Workspace, values: configuration.Values, listen: Listener) ->
 
 def _more(train: configuration.Values) -> str:
     """An option that doubles the budget of a training."""
-    for name in ("minutes", "epochs", "steps"):
-        if train.get(name):
-            return f"--{name} {2 * train[name]:g}"
-    return f"--set train.patience={2 * (train.get('patience') or 8)}"
+    given = [f"--{name} {2 * train[name]:.15g}" for name in ("minutes", "epochs", "steps") if train.get(name)]
+    return " ".join(given) or f"--set train.patience={2 * (train.get('patience') or PATIENCE)}"
 
 
 def info(path: str | Path) -> dict[str, Any] | None:

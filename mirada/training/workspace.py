@@ -73,10 +73,9 @@ class Workspace:
 
     @property
     def id(self) -> str:
+        """Tells which bundles are this training's; empty for one that replaced nothing, as those of format 1."""
         path = self.run / "id"
-        if not path.exists():
-            write_text(path, secrets.token_hex(8))
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8") if path.exists() else ""
 
     def save_config(self, values: configuration.Values) -> None:
         write_text(self.run / "config.yaml", configuration.dump(values))
@@ -114,6 +113,7 @@ def claimed(folder: Path, overwrite: bool) -> Iterator[Workspace]:
             _recover(folder)
             shutil.rmtree(folder / NEW, ignore_errors=True)
             (folder / NEW).mkdir()
+            write_text(folder / NEW / "id", secrets.token_hex(8))
         except OSError as error:
             raise UsageError(f"--out {folder}: cannot be written ({error.strerror})") from None
         work = Workspace(folder, folder / NEW, replaces=taken)

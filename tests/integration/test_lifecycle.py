@@ -139,6 +139,19 @@ class TestResume:
             mirada.train(resume=bundle, steps=5, listen=kill)
         assert mirada.train(resume=bundle).card["training"]["steps"] == 5
 
+    def test_one_that_replaces_an_equal_one_is_not_finished_before_its_own_bundle_is_there(
+        self, bundle: Path, pairs: Path
+    ) -> None:
+        def stop(event: Event) -> None:
+            if event.kind == "end":  # trained and scored, not written
+                raise KeyboardInterrupt
+
+        old = translation(bundle)
+        with pytest.raises(Interrupted):
+            mirada.train(pairs, out=bundle, overwrite=True, steps=2, seed=9, settings=SETTINGS, listen=stop)
+        assert translation(bundle) == old
+        assert mirada.train(resume=bundle).config["train"]["seed"] == 9
+
     def test_a_damaged_bundle_is_written_anew(self, bundle: Path) -> None:
         old = translation(bundle)
         (bundle / "model.safetensors").write_bytes(b"")

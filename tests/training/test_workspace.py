@@ -122,7 +122,8 @@ def test_nobody_else_gets_a_folder_that_is_in_use(tmp_path: Path) -> None:
                 prepare(out, "second", overwrite)
         with pytest.raises(UsageError, match="another process is training in it"), resumed(out):
             pass
-        assert files(out) == {"run.new/config.yaml": b"name: first\n"}
+        assert files(out)["run.new/config.yaml"] == b"name: first\n"
+        assert {path.name for path in out.iterdir()} == {"run.new"}
     with resumed(out) as work:
         assert work.run.name == "run"
 
