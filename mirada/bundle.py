@@ -149,7 +149,9 @@ def finish_publishing(folder: Path) -> None:
                 os.replace(new / name, folder / name)
         for name in _members_at_the_top(folder) - names:
             (folder / name).unlink(missing_ok=True)
-        sync_folder(folder)
+        for part in (folder / "data", folder):
+            if part.is_dir():
+                sync_folder(part)
         os.replace(new / "card.json", folder / "card.json")
         sync_folder(folder)
     shutil.rmtree(new, ignore_errors=True)
@@ -201,7 +203,8 @@ def _texts(value: Any) -> Iterator[str]:
 def _without_quotes(value: Any) -> Any:
     """A report or scores without the sentences that they quote."""
     if isinstance(value, Mapping):
-        return {key: _without_quotes(part) for key, part in value.items() if key not in QUOTES}
+        quotes = [key for key in QUOTES if isinstance(value.get(key), (list, tuple))]  # not: a class of that name
+        return {key: _without_quotes(part) for key, part in value.items() if key not in quotes}
     return [_without_quotes(part) for part in value] if isinstance(value, (list, tuple)) else value
 
 

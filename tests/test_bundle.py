@@ -168,12 +168,14 @@ class TestPublishing:
             "data": {
                 "notes": ["/home/ana/texts/pairs.tsv: TSV, /data/b/c.po"],
                 "findings": [{"count": 1, "examples": ["secreto"]}],
+                "classes": {"examples": 3},
             },
             "base": {"path": "/home/ana/es-en"},
             "scores": {
                 "size": 3,
                 "misses": [["a.png", "secreto", "b"]],
                 "damage": [{"lost": 1, "examples": ["secreto"]}],
+                "classes": {"examples": 3},
             },
         }
         bundle.write(tmp_path, model(1), config, card, {}, {"data/dev.jsonl": b"secreto"})
@@ -183,8 +185,9 @@ class TestPublishing:
         assert found.config["data"] == {"files": ["pairs.tsv"], "vectors": "v.txt", "sign": "/"}
         assert found.config["check"] == {"files": ["data", "a"], "note": "docs/data"}
         assert found.config["train"] == {"base": "es-en", "optimizer": "muon"}
+        assert found.card["data"].pop("classes") == {"examples": 3}
         assert found.card["data"] == {"notes": ["pairs.tsv: TSV, data/b/c.po"], "findings": [{"count": 1}]}
-        assert found.card["scores"] == {"size": 3, "damage": [{"lost": 1}]}
+        assert found.card["scores"] == {"size": 3, "damage": [{"lost": 1}], "classes": {"examples": 3}}
 
     def test_what_quotes_the_data_may_be_left_out(self, tmp_path: Path) -> None:
         self.publish(tmp_path, 1, data__dev_jsonl="text")
