@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,11 +11,13 @@ from mirada import config as configuration
 from mirada import models, tasks
 from mirada.data.checkup import check
 from mirada.data.sources import Paths, data_settings
-from mirada.errors import BundleError, DataError, UsageError
-from mirada.model import info, info_text, load
+from mirada.errors import BundleError, UsageError
+from mirada.model import aligned, load
+from mirada.model import info as bundle_info
+from mirada.model import info_text as bundle_text
 from mirada.tasks.task import Model
-from mirada.training import finetune
-from mirada.training.loop import Listener
+from mirada.training import finetune, status, workspace
+from mirada.training.loop import Event, Listener
 from mirada.training.run import check_config, run
 
 __all__ = ["Model", "check", "info", "info_text", "load", "train"]
@@ -68,19 +69,39 @@ def train(
             raise UsageError(
                 "--resume takes the bundle alone; only the budget, --threads, --device and --set may change"
             )
-        folder = Path(resume)
-        values = _resumed(folder, configuration.merge(settings or {}, given))
-    else:
-        if base is not None and (model or preset):
-            raise UsageError(f"--base {base}: decides the model and its sizes; leave out --model and --preset")
-        values = _effective(task, model, preset, base, config, settings, given)
-        folder = _claim(out, overwrite)
-    try:
-        return run(folder, values, listen, started)
-    except (DataError, UsageError):
-        if resume is None:  # nothing has begun: the name is free again
-            shutil.rmtree(folder)
-        raise
+        return _resume(Path(resume), configuration.merge(settings or {}, given), listen, started)
+    if base is not None and (model or preset):
+        raise UsageError(f"--base {base}: decides the model and its sizes; leave out --model and --preset")
+    values = _effective(task, model, preset, base, config, settings, given)
+    if out is None or not str(out):
+        raise UsageError("where should the bundle go? Name a directory: --out es-en")
+    with workspace.claimed(Path(out), overwrite) as work:
+        return run(work, values, listen, started)
+
+
+def _resume(folder: Path, changes: configuration.Values, listen: Listener, started: float) -> Any:
+    with workspace.resumed(folder) as work:
+        values = _resumed(work, changes)
+        done = status.finished(work, values, listen)
+        for note in [*work.notes, *([done] if done else [])]:
+            listen(Event("note", {"text": note, "seconds": time.monotonic() - started}))
+        if done:
+            try:
+                return load(folder, device=values["train"]["device"], threads=values["train"]["threads"])
+            except BundleError as error:
+                listen(Event("note", {"text": f"{error}; it is written anew"}))
+        return run(work, values, listen, started)
+
+
+def info(path: str | Path) -> dict[str, Any]:
+    """What a bundle is: its card, and its configuration; of an unfinished training, how far it is."""
+    return status.info(path) or bundle_info(path)
+
+
+def info_text(path: str | Path) -> str:
+    """The same for a person."""
+    about = status.info(path)
+    return aligned(status.text(path, about)) if about else bundle_text(path)
 
 
 def _effective(
@@ -127,34 +148,11 @@ def _holds_pictures(files: Sequence[str] | None) -> bool:
     return bool(inside) and all(entry.is_dir() for entry in inside)
 
 
-def _claim(out: str | Path | None, overwrite: bool) -> Path:
-    """An empty directory to write to; what is there already is touched only when `overwrite` says so."""
-    if out is None:
-        raise UsageError("where should the bundle go? Name a directory: --out es-en")
-    folder = Path(out)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        if not overwrite:
-            raise UsageError(
-                f"--out {folder}: exists already; go on with it (--resume {folder}), replace it (--overwrite), "
-                "or choose another name"
-            )
-        if not (folder / "config.yaml").is_file():
-            raise UsageError(f"--out {folder}: is not a bundle, so --overwrite does not delete it; choose another name")
-        shutil.rmtree(folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"--out {folder}: cannot be created ({error.strerror})") from None
-    return folder
-
-
-def _resumed(folder: Path, changes: configuration.Values) -> configuration.Values:
+def _resumed(work: workspace.Workspace, changes: configuration.Values) -> configuration.Values:
     """The configuration of an earlier run, with the changes that a resumed run may have."""
-    if not (folder / "config.yaml").is_file():
-        raise BundleError(f"{folder}: there is no training to resume (it has no config.yaml)")
     may_change = {"minutes", "epochs", "steps", "threads", "device", "checkpoint_every", "patience", "validate_every"}
     for section, part in changes.items():
         for key in part if isinstance(part, dict) else [None]:
             if section != "train" or key not in may_change:
                 raise UsageError(f"{section}.{key}: cannot change in a resumed run; start a new one for that")
-    return check_config(configuration.merge(configuration.read(folder / "config.yaml"), changes))
+    return check_config(configuration.merge(configuration.read(work.run / "config.yaml"), changes))

@@ -2,22 +2,29 @@
 
     model.safetensors   the weights alone: equal weights, equal bytes
     tokenizer.json, …   what its task needs besides: tokenizers, labels, a scale
-    config.yaml         the whole effective configuration
+    config.yaml         the whole effective configuration, files by their names alone
     card.json           format version, task, languages, scores, data, software; sha256 of the other files
-    dev.jsonl           the examples the scores were measured on, so that they can be measured again
-    log.jsonl           what happened during training, a line an event
-    curves.png          the same, as a picture
-    run/                checkpoints and the tokenised corpus: what `--resume` needs; may be deleted
+    curves.png          how it learned
+    data/               text of the training data: dev.jsonl, the examples that the scores were measured on, and
+                        excluded.tsv, the lines that were left out; may be left out of a bundle that is handed on
+    run/                the training itself, see `mirada.training.workspace`; may be deleted
 
-A card is written last. A directory with a configuration and no card is a training that has not finished.
+A bundle is replaced as a whole. The new one is written to `bundle.partial/`, which is then renamed to `bundle.new/`:
+from that moment it is the bundle. Its files are then moved up one by one, the card last, and whoever reads looks for
+each file in `bundle.new/` first. So there is a whole bundle at any moment, the old one or the new one.
+
+Format 1 had dev.jsonl, excluded.tsv and the training's log.jsonl beside the card, and absolute paths.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import platform
-from collections.abc import Mapping
+import re
+import shutil
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,11 +37,17 @@ from torch import Tensor, nn
 
 from mirada import config as configuration
 from mirada.errors import BundleError
-from mirada.files import write_bytes, write_text
+from mirada.files import sync_folder, write_bytes, write_text
 
-FORMAT = 1
+FORMAT = 2
 SMALL_FILE = 64 * 2**20
 """Bytes that a card, a configuration or a tokenizer has at most."""
+PARTIAL, NEW = "bundle.partial", "bundle.new"
+"""Folders inside a bundle: the next one while it is written, and while it is moved to its place."""
+DEV, EXCLUDED = "data/dev.jsonl", "data/excluded.tsv"
+QUOTES = ("examples", "misses")
+"""What reports and scores call the text that they quote from the data."""
+FORMAT_1_FILES = ("dev.jsonl", "excluded.tsv", "log.jsonl")
 
 
 @dataclass
@@ -73,40 +86,213 @@ def put_weights(model: nn.Module, weights: Mapping[str, Tensor], where: str) -> 
     model.load_state_dict(dict(weights), strict=False)
 
 
+# ── writing ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
 def write(
     path: Path,
     model: nn.Module,
     config: configuration.Values,
     card: Mapping[str, Any],
     extra: Mapping[str, bytes],
+    optional: Mapping[str, bytes] | None = None,
 ) -> None:
-    """Write a bundle's files, those of the task (`extra`) among them, the card last."""
+    """Write a bundle's files into a folder, those of the task (`extra`) among them, the card last.
+
+    `optional` ones, which may be in the folder `data`, are not needed to use the model.
+    """
+    config, card = _without_paths(config, card)
     files = {
         "model.safetensors": save_tensors(weights_of(model)),
         "config.yaml": configuration.dump(config).encode("utf-8"),
         **extra,
     }
-    for name, content in files.items():
+    for name, content in {**files, **(optional or {})}.items():
+        (path / name).parent.mkdir(exist_ok=True)
         write_bytes(path / name, content)
     whole = {
         "format": FORMAT,
-        **card,
+        **{key: _without_quotes(part) if key in ("data", "scores") else part for key, part in card.items()},
         "software": software(),
-        "files": {name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
+        "files": _digests(files),
+        "optional": _digests(optional or {}),
     }
     write_text(path / "card.json", json.dumps(whole, indent=2, ensure_ascii=False) + "\n")
 
 
+def publish(
+    folder: Path,
+    model: nn.Module,
+    config: configuration.Values,
+    card: Mapping[str, Any],
+    extra: Mapping[str, bytes],
+    optional: Mapping[str, bytes],
+) -> None:
+    """Write a bundle in the place of the one in `folder`, if there is one; a kill leaves one of them whole."""
+    finish_publishing(folder)
+    shutil.rmtree(folder / PARTIAL, ignore_errors=True)
+    (folder / PARTIAL).mkdir()
+    write(folder / PARTIAL, model, config, card, extra, optional)
+    (folder / PARTIAL).rename(folder / NEW)
+    sync_folder(folder)
+    finish_publishing(folder)
+
+
+def finish_publishing(folder: Path) -> None:
+    """Move a bundle that is written to its place; what a kill interrupted is finished."""
+    new = folder / NEW
+    if (new / "card.json").exists():
+        names = set(_members(read_card(folder)))
+        for name in sorted(names):
+            if (new / name).exists():
+                (folder / name).parent.mkdir(exist_ok=True)
+                os.replace(new / name, folder / name)
+        for name in _members_at_the_top(folder) - names:
+            (folder / name).unlink(missing_ok=True)
+        for part in (folder / "data", folder):
+            if part.is_dir():
+                sync_folder(part)
+        os.replace(new / "card.json", folder / "card.json")
+        sync_folder(folder)
+    shutil.rmtree(new, ignore_errors=True)
+
+
+def _members(card: Mapping[str, Any]) -> list[str]:
+    """The files of a bundle besides its card."""
+    old = FORMAT_1_FILES if card["format"] == 1 else ()
+    return [*card["files"], *card.get("optional", {}), *old]
+
+
+def _members_at_the_top(folder: Path) -> set[str]:
+    """The files of the bundle that is being replaced."""
+    try:
+        card = _checked_card(_read_file(folder / "card.json", None), folder / "card.json")
+        return {name for name in _members(card) if (folder / name).is_file()}
+    except BundleError:  # there is none, or nobody can tell what belonged to it
+        return set()
+
+
+def _digests(files: Mapping[str, bytes]) -> dict[str, str]:
+    return {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+
+
+def _without_paths(config: configuration.Values, card: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """A configuration and a card in which each file is called by its name alone: where it lay is nobody's business."""
+    paths = {text for text in _texts(config) if Path(text).is_absolute() and Path(text).name}
+    found = "|".join(map(re.escape, sorted(paths, key=len, reverse=True)))
+    pattern = re.compile(rf"(?<![\w.-])(?:{found})(?![\w-])" if found else r"(?!)")
+
+    def shorten(value: Any) -> Any:
+        if isinstance(value, str):
+            return pattern.sub(lambda match: Path(match[0]).name, value)
+        if isinstance(value, Mapping):
+            return {key: shorten(part) for key, part in value.items()}
+        return [shorten(part) for part in value] if isinstance(value, (list, tuple)) else value
+
+    said = {key: shorten(card[key]) for key in ("data", "base") if key in card}
+    return shorten(config), {**card, **said}
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    for part in value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ():
+        yield from _texts(part)
+
+
+def _without_quotes(value: Any) -> Any:
+    """A report or scores without the sentences that they quote."""
+    if isinstance(value, Mapping):
+        quotes = [key for key in QUOTES if isinstance(value.get(key), (list, tuple))]  # not: a class of that name
+        return {key: _without_quotes(part) for key, part in value.items() if key not in quotes}
+    return [_without_quotes(part) for part in value] if isinstance(value, (list, tuple)) else value
+
+
+# ── reading ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
 def read(path: Path) -> Bundle:
     """Open a bundle; a damaged, incomplete or newer one is refused with the reason."""
+    while True:
+        before = _stamp(path)
+        try:
+            return _read(path)
+        except BundleError:
+            if _stamp(path) == before:  # else it was replaced while we read
+                raise
+
+
+def _read(path: Path) -> Bundle:
     card = read_card(path)
-    contents = {name: _read_file(path / name, digest) for name, digest in card["files"].items()}
+    contents = {name: _read_member(path, name, digest) for name, digest in card["files"].items()}
     need(contents, path, "model.safetensors", "config.yaml")
     try:
         weights = load_tensors(contents.pop("model.safetensors"))
     except SafetensorError as error:
         raise BundleError(f"{path / 'model.safetensors'}: cannot be read ({error})") from None
-    return Bundle(path, card, configuration.read(path / "config.yaml"), contents, weights)
+    config = configuration.parse(contents["config.yaml"], path / "config.yaml")
+    return Bundle(path, card, config, contents, weights)
+
+
+def exists(path: Path) -> bool:
+    """Whether a folder holds a bundle, whole or damaged."""
+    return _stamp(path) is not None
+
+
+def read_dev(path: Path) -> str | None:
+    """The dev set of a bundle as text, unless it was left out of it."""
+    card = read_card(path)
+    name = _dev_name(card)
+    if name is None or not any((folder / name).exists() for folder in (path / NEW, path)):
+        return None
+    return _read_member(path, name, {**card["files"], **card.get("optional", {})}[name]).decode("utf-8")
+
+
+def _dev_name(card: Mapping[str, Any]) -> str | None:
+    name = "dev.jsonl" if card["format"] == 1 else DEV
+    return name if name in {**card["files"], **card.get("optional", {})} else None
+
+
+def copy(path: Path, to: Path) -> None:
+    """Copy a bundle with its dev set, and nothing else, into an empty folder; a copy that has a card is whole."""
+    read(path)
+    card, dev = read_card(path), read_dev(path)
+    for name, digest in card["files"].items():
+        write_bytes(to / name, _read_member(path, name, digest))
+    if dev is not None:
+        name = _dev_name(card)
+        assert name is not None
+        (to / name).parent.mkdir(exist_ok=True)
+        write_text(to / name, dev)
+    write_bytes(to / "card.json", _read_member(path, "card.json", None))
+
+
+def read_config(path: Path) -> configuration.Values:
+    """The configuration of a bundle."""
+    return configuration.parse(_read_member(path, "config.yaml", None), path / "config.yaml")
+
+
+def _stamp(path: Path) -> tuple[Path, int, int] | None:
+    """Which card a bundle has now."""
+    for card in (path / NEW / "card.json", path / "card.json"):
+        try:
+            found = card.stat()
+            return card, found.st_ino, found.st_mtime_ns
+        except OSError:
+            continue
+    return None
+
+
+def _read_member(folder: Path, name: str, digest: str | None) -> bytes:
+    """A file of a bundle, which may not have been moved to its place yet."""
+    new = folder / NEW / name
+    if new.exists():
+        try:
+            return _read_file(new, digest)
+        except BundleError:
+            if new.exists():
+                raise
+    return _read_file(folder / name, digest)
 
 
 def need(files: Mapping[str, bytes], path: Path, *names: str) -> None:
@@ -121,20 +307,28 @@ def read_card(path: Path) -> dict[str, Any]:
     if not path.is_dir():
         what = "there is no such directory" if not path.exists() else "is a file, not a bundle directory"
         raise BundleError(f"{path}: {what}; a bundle is what `mirada train --out` writes")
-    if not (path / "card.json").exists():
-        if (path / "config.yaml").exists():
+    if not exists(path):
+        if any((path / name).exists() for name in ("run/config.yaml", "run.new/config.yaml", "config.yaml")):
             raise BundleError(f"{path}: its training has not finished; go on with: mirada train --resume {path}")
         raise BundleError(f"{path}: is not a bundle (it has no card.json)")
+    return _checked_card(_read_member(path, "card.json", None), path / "card.json")
+
+
+def _checked_card(content: bytes, file: Path) -> dict[str, Any]:
     try:
-        card = json.loads(_read_file(path / "card.json", None))
+        card = json.loads(content)
     except ValueError:
-        raise BundleError(f"{path / 'card.json'}: is damaged (not JSON)") from None
+        raise BundleError(f"{file}: is damaged (not JSON)") from None
     known = isinstance(card, dict) and isinstance(card.get("format"), int) and isinstance(card.get("files"), dict)
-    if not known or not all(_plain(name) and isinstance(digest, str) for name, digest in card["files"].items()):
-        raise BundleError(f"{path / 'card.json'}: is damaged (it does not name its format and files)")
+    optional = card.get("optional", {}) if known else None
+    if not isinstance(optional, dict) or not all(
+        _plain(name.removeprefix("data/") if name in optional else name) and isinstance(digest, str)
+        for name, digest in {**card["files"], **optional}.items()
+    ):
+        raise BundleError(f"{file}: is damaged (it does not name its format and files)")
     if card["format"] > FORMAT:
         raise BundleError(
-            f"{path}: has format {card['format']}, this Mirada reads up to {FORMAT}: install a newer one "
+            f"{file.parent}: has format {card['format']}, this Mirada reads up to {FORMAT}: install a newer one "
             f"(it was written by {card.get('software', {}).get('mirada', 'an unknown version')})"
         )
     return card

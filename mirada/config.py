@@ -117,9 +117,15 @@ S = TypeVar("S", bound=Section)
 def read(path: str | Path) -> Values:
     """The settings of a YAML file."""
     try:
-        values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        return parse(Path(path).read_bytes(), path)
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror})") from None
+
+
+def parse(content: bytes, path: str | Path) -> Values:
+    """The settings that a YAML file holds; `path` is for the person who has to mend it."""
+    try:
+        values = yaml.safe_load(content.decode("utf-8"))
     except UnicodeDecodeError:
         raise ConfigError(f"{path}: is not UTF-8 text, so it is no configuration file") from None
     except yaml.YAMLError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
@@ -58,7 +59,7 @@ def task_of(found: Bundle) -> Task:
 
 def info(path: str | Path) -> dict[str, Any]:
     """What a bundle is: its card, and its configuration."""
-    return {**bundles.read_card(Path(path)), "config": configuration.read(Path(path) / "config.yaml")}
+    return {**bundles.read_card(Path(path)), "config": bundles.read_config(Path(path))}
 
 
 def imported(about: dict[str, Any]) -> tuple[str, str] | None:
@@ -96,5 +97,10 @@ def info_text(path: str | Path) -> str:
             lines.append(("base", f"{title}: {name} {before[name]:.1f} before, {after[name]:.1f} now"))
     for score in scores:
         lines.append((score["name"], f"{score['value']:,.{score['digits']}f}   {score['signature']}"))
+    return aligned(lines)
+
+
+def aligned(lines: Sequence[tuple[str, str]]) -> str:
+    """Names and texts below each other."""
     width = max(11, *(len(name) for name, _ in lines))
     return "\n".join(f"{name:<{width}} {value}" for name, value in lines)

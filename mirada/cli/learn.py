@@ -165,7 +165,10 @@ def compare(
             show_default="by the task: seq2seq-lstm,seq2seq-lstm+additive,transformer; bag,lstm,transformer; …",
         ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Where the report and the bundles go.", show_default=False)] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Where the report and the bundles go.", show_default=False),
+    ] = None,
     dev: Annotated[
         list[Path] | None, typer.Option(help="Dev pairs; twice: source file, target file.", show_default=False)
     ] = None,

@@ -38,9 +38,10 @@ from mirada.tasks.task import Model, Prepared
 from mirada.training.loop import Event, Listener
 from mirada.training.report import read_log
 from mirada.training.run import build, check_config, teller
+from mirada.training.workspace import has_run, locked, log_of
 
 FORMAT = 1
-MANIFEST = "compare.json"
+MANIFEST, NEW_DATA = "compare.json", "data.new"
 BUDGETS = ("minutes", "epochs", "steps")
 FILES = ("files", "source", "target", "dev", "vectors")
 """Settings of a data section that name files."""
@@ -84,22 +85,32 @@ def compare(
     chosen, built = build(next(iter(plan.values())))
     folder = Path(out)
     asked = {"format": FORMAT, "task": task, "preset": preset, "settings": settings or {}, **given}
-    _claim(folder, plain({**asked, "files": _digests(built["data"])}), overwrite)
-    try:
-        prepared = chosen.prepare(built, folder / "data", teller(listen))
-        listen(Event("data", {**prepared.report(), "told": asdict(prepared.told())}))
-        trained: dict[str, Model] = {}
-        for number, (name, wanted) in enumerate(plan.items(), 1):
-            listen(Event("note", {"text": f"── {name} ({number} of {len(plan)})"}))
-            trained[name] = _train(folder, name, wanted, listen)
-        comparison = _measure(folder, subject, prepared, trained, plan, preset, teller(listen))
-        report.write(comparison)
-    except (KeyboardInterrupt, Interrupted):
-        raise Interrupted(f"interrupted; what is done is kept in {folder}: run the same command to go on") from None
-    except OSError as error:
-        raise TrainingError(
-            f"{error.filename or folder}: {error.strerror or error}; run the same command to go on"
-        ) from None
+    asked = plain({**asked, "files": _digests(built["data"])})
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"--out {folder}: is a file; choose another name")
+    with locked(folder, make=True):
+        replaces = _claim(folder, asked, overwrite)
+        try:
+            prepared = chosen.prepare(built, folder / (NEW_DATA if replaces else "data"), teller(listen))
+            if replaces:  # nothing of the old one is touched before the new data is ready
+                _clear(folder)
+                (folder / NEW_DATA).rename(folder / "data")
+                _write_manifest(folder, asked)
+            listen(Event("data", {**prepared.report(), "told": asdict(prepared.told())}))
+            trained: dict[str, Model] = {}
+            for number, (name, wanted) in enumerate(plan.items(), 1):
+                listen(Event("note", {"text": f"── {name} ({number} of {len(plan)})"}))
+                trained[name] = _train(folder, name, wanted, listen)
+            comparison = _measure(folder, subject, prepared, trained, plan, preset, teller(listen))
+            report.write(comparison)
+        except (KeyboardInterrupt, Interrupted):
+            raise Interrupted(f"interrupted; what is done is kept in {folder}: run the same command to go on") from None
+        except OSError as error:
+            raise TrainingError(
+                f"{error.filename or folder}: {error.strerror or error}; run the same command to go on"
+            ) from None
+        finally:
+            shutil.rmtree(folder / NEW_DATA, ignore_errors=True)
     return comparison
 
 
@@ -178,29 +189,43 @@ def _digests(data: Section) -> dict[str, str]:
     return digests
 
 
-def _claim(folder: Path, asked: Values, overwrite: bool) -> None:
-    """Make the directory ours, or find that it is; what was compared on something else is not touched unasked."""
+def _claim(folder: Path, asked: Values, overwrite: bool) -> bool:
+    """Make the directory ours, or find that it is; whether models are in it that are to be replaced.
+
+    What was compared on something else is not touched unasked.
+    """
     manifest = folder / MANIFEST
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"--out {folder}: is a file; choose another name")
-    if folder.exists() and any(folder.iterdir()) and not manifest.is_file():
+    if any(folder.iterdir()) and not manifest.is_file():
         raise UsageError(f"--out {folder}: exists and is not a comparison; choose another name")
     try:
+        shutil.rmtree(folder / NEW_DATA, ignore_errors=True)
         before = _read_manifest(manifest)
-        if before != asked or overwrite:
-            if not overwrite and any((folder / "models").glob("*")):
+        if before == asked and not overwrite:
+            return False
+        if any((folder / "models").glob("*")):
+            if not overwrite:
                 differs = ", ".join(key for key in {**asked, **before} if asked.get(key) != before.get(key))
                 raise UsageError(
                     f"--out {folder}: holds a comparison that differs in {differs}; choose another name, "
                     "or begin anew with --overwrite"
                 )
-            for part in (*report.FILES, "data", "models"):
-                path = folder / part
-                shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
-            folder.mkdir(parents=True, exist_ok=True)
-            write_text(manifest, json.dumps(asked, indent=2, ensure_ascii=False) + "\n")
+            return True
+        _clear(folder)
+        _write_manifest(folder, asked)
     except OSError as error:
         raise UsageError(f"--out {folder}: cannot be written ({error.strerror})") from None
+    return False
+
+
+def _clear(folder: Path) -> None:
+    """Delete a comparison."""
+    for part in (*report.FILES, "data", "models"):
+        path = folder / part
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+def _write_manifest(folder: Path, asked: Values) -> None:
+    write_text(folder / MANIFEST, json.dumps(asked, indent=2, ensure_ascii=False) + "\n")
 
 
 def _read_manifest(path: Path) -> Values:
@@ -220,7 +245,7 @@ def _train(out: Path, name: str, values: Values, listen: Listener) -> Model:
     if _finished(folder):
         listen(Event("note", {"text": f"is trained already: {folder}"}))
         return api.load(folder, Model, device=values["train"]["device"], threads=values["train"]["threads"])
-    if not (folder / "config.yaml").exists():
+    if not has_run(folder):
         _set_up(folder, values, out / "data")
 
     def told(event: Event) -> None:
@@ -235,7 +260,7 @@ def _train(out: Path, name: str, values: Values, listen: Listener) -> Model:
 
 
 def _finished(folder: Path) -> bool:
-    if not (folder / "card.json").exists():
+    if not bundles.exists(folder):
         return False
     card = bundles.read_card(folder)
     return bool(card["training"]["finished"] and card["scores"])
@@ -250,7 +275,7 @@ def _set_up(folder: Path, values: Values, data: Path) -> None:
     for old in (partial, folder):
         shutil.rmtree(old, ignore_errors=True)
     shutil.copytree(data, partial / "run" / "data")
-    write_text(partial / "config.yaml", configuration.dump(values))
+    write_text(partial / "run" / "config.yaml", configuration.dump(values))
     os.replace(partial, folder)
 
 
@@ -280,7 +305,7 @@ def _measure(
             recipe=model.config["train"],
             training=model.card["training"],
             scores=model.card["scores"],
-            tokens_per_second=measurements.training_speed(read_log(model.path / "log.jsonl")),
+            tokens_per_second=_training_speed(model.path),
             in_use=in_use[name],
             speed_by_length=by_length[name],
             paths=subject.paths(model),
@@ -315,3 +340,9 @@ def _measure(
         entrants=entrants,
         software=bundles.software(),
     )
+
+
+def _training_speed(bundle: Path) -> float | None:
+    """Tokens a second, unless the log is gone with the rest of the training."""
+    log = log_of(bundle)
+    return measurements.training_speed(read_log(log)) if log else None

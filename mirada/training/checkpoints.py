@@ -95,15 +95,30 @@ def exist(folder: Path) -> bool:
     return bool(_steps(folder))
 
 
+def newest(folder: Path) -> Progress | None:
+    """Where a training was when it was saved last, by the checkpoint's description alone; None if that is damaged."""
+    steps = _steps(folder)
+    try:
+        return _described(folder, steps[-1])[0] if steps else None
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
 def _steps(folder: Path) -> list[int]:
     found = (path.stem.removeprefix("step-") for path in folder.glob("step-*.json"))
     return sorted(int(number) for number in found if number.isdecimal())
 
 
 def _read(folder: Path, step: int) -> tuple[Progress, dict[str, Tensor]]:
-    about = json.loads((folder / f"step-{step:08d}.json").read_text(encoding="utf-8"))
+    progress, digest = _described(folder, step)
     content = (folder / f"step-{step:08d}.safetensors").read_bytes()
-    if hashlib.sha256(content).hexdigest() != about.pop("sha256"):
+    if hashlib.sha256(content).hexdigest() != digest:
         raise ValueError("its checksum differs")
+    return progress, load_tensors(content)
+
+
+def _described(folder: Path, step: int) -> tuple[Progress, str]:
+    about = json.loads((folder / f"step-{step:08d}.json").read_text(encoding="utf-8"))
+    digest = about.pop("sha256")
     names = {field.name for field in fields(Progress)}
-    return Progress(**{key: value for key, value in about.items() if key in names}), load_tensors(content)
+    return Progress(**{key: value for key, value in about.items() if key in names}), digest

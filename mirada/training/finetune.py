@@ -98,13 +98,11 @@ class Base:
         if not (folder / "card.json").exists():
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(parents=True)
-            card = bundles.read_card(source)
-            for name in (*card["files"], "card.json"):  # the card last: a copy that has one is whole
-                shutil.copyfile(source / name, folder / name)
+            bundles.copy(source, folder)
         self.model: Model = load(folder, device=device, threads=threads)
         self.task = tasks.find(self.model.card["task"])
-        dev = folder / "dev.jsonl"
-        read = self.task.read_dev(dev.read_text(encoding="utf-8")) if dev.exists() else []
+        dev = bundles.read_dev(folder)
+        read = self.task.read_dev(dev) if dev is not None else []
         self.dev: Any = read[:OLD_SENTENCES] if isinstance(read, list) else read
 
     def _says_the_same(self, task: Task, kit: Any) -> bool:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import fcntl
-import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +17,18 @@ from mirada import config as configuration
 from mirada import models, tasks
 from mirada.data.doctor import Notify
 from mirada.device import settle
-from mirada.errors import Interrupted, TrainingError, UsageError
+from mirada.errors import Interrupted, TrainingError
 from mirada.evaluation.score import Evaluation
-from mirada.files import write_text
 from mirada.model import load
-from mirada.tasks.task import Model, Prepared, Task
+from mirada.tasks.task import Prepared, Task
 from mirada.training import checkpoints
 from mirada.training.automatic import batch_size, choose, words_seen
 from mirada.training.finetune import Base
 from mirada.training.loop import Event, Listener, Training
 from mirada.training.report import Log, draw_curves, read_log
-from mirada.training.settings import FINAL_SHARE, Budget, TrainConfig
+from mirada.training.scoring import scorer
+from mirada.training.settings import Budget, TrainConfig
+from mirada.training.workspace import Workspace
 
 
 def build(values: Mapping[str, Any]) -> tuple[Task, dict[str, Any]]:
@@ -59,215 +58,206 @@ def teller(listen: Listener) -> Notify:
     return lambda what, done, total: listen(Event("preparing", {"what": what, "done": done, "total": total}))
 
 
-def run(folder: Path, values: configuration.Values, listen: Listener, started: float) -> Any:
+def run(work: Workspace, values: configuration.Values, listen: Listener, started: float) -> Any:
     """Prepare the data, train, score, and leave a bundle; also when it is interrupted."""
     try:
-        with _locked(folder):
-            write_text(folder / "config.yaml", configuration.dump(values))
-            return _run(folder, values, listen, started)
+        work.save_config(values)
+        return _Run(work, values, listen, started).run()
     except KeyboardInterrupt:
-        raise Interrupted(f"interrupted; go on with: mirada train --resume {folder}") from None
+        raise Interrupted(f"interrupted; {work.way_on}") from None
     except OSError as error:  # the data's own faults are DataErrors by now: this is the disk that is written to
-        where = error.filename or folder
-        raise TrainingError(
-            f"{where}: {error.strerror or error}; what was saved is intact, resume with: mirada train --resume {folder}"
-        ) from None
+        where = error.filename or work.folder
+        raise TrainingError(f"{where}: {error.strerror or error}; what was saved is intact, {work.way_on}") from None
 
 
-def _run(folder: Path, values: configuration.Values, listen: Listener, started: float) -> Any:
-    task, built = build(values)
-    log = Log(folder / "log.jsonl")
+class _Run:
+    """One training in its workspace, from the user's files to the bundle."""
 
-    def tell(event: Event) -> None:
-        log(event)
-        listen(event)
+    def __init__(self, work: Workspace, values: configuration.Values, listen: Listener, started: float):
+        self.work, self.listen, self.started = work, listen, started
+        self.values = values
+        self.task, self.sections = build(values)
+        self.log = Log(work.run / "log.jsonl")
+        self.seconds: dict[str, float] = {}  # by phase: where the time went
+        self.device = settle(self.settings.device, self.settings.threads)
+        base = self.settings.base
+        self.base = Base(Path(base), work.run / "base", str(self.device), self.settings.threads) if base else None
+        self.begun = checkpoints.exist(work.run / "checkpoints")
+        self.before: dict[str, Any] | None = None  # the base's scores
+        self.change: dict[str, Any] | None = None  # those, and the new model's beside them
 
-    notify, clock = teller(listen), Stopwatch()
-    settings: TrainConfig = built["train"]
-    device = settle(settings.device, settings.threads)
-    base = _base(settings, folder, device)
-    begun = checkpoints.exist(folder / "run" / "checkpoints")
+    @property
+    def settings(self) -> TrainConfig:
+        found: TrainConfig = self.sections["train"]
+        return found
 
-    def seconds_left() -> float | None:
-        budget = Budget.of(settings).seconds
-        return None if budget is None else max(1.0, budget - (time.monotonic() - started))
-
-    with clock("preparing"):
-        left = seconds_left()
-        if left is not None and "tokenizer" in built and base is None and not begun:
-            update = {"words_seen": words_seen(settings, left)}
-            built["tokenizer"] = built["tokenizer"].model_copy(update=update)
-        data = task.prepare(built, folder / "run" / "data", notify, base.model.kit if base else None)
-    tell(Event("data", {**data.report(), "told": asdict(data.told())}))
-    if not begun:
-        with clock("forecast"):
-            choice = choose(task, built, data, device, seconds_left)
-        built, settings = choice.sections, choice.sections["train"]
-        values = plain(task, built)
-        write_text(folder / "config.yaml", configuration.dump(values))
-        for note in choice.notes:
-            tell(Event("note", {"text": note, "seconds": time.monotonic() - started}))
-        tell(Event("forecast", {**choice.forecast.as_dict(), "seconds": time.monotonic() - started}))
-    torch.manual_seed(settings.seed)
-    network = task.network(built["model"], data.kit).to(device)
-    before = None
-    if base:
-        notify("scoring the base", 0, 0)
-        before = base.before(data.dev, task, data.kit, _scorer(settings))
-    for note in base.give(network, task, data.kit) if base else task.fit(network, data, built):
-        tell(Event("note", {"text": note, "seconds": time.monotonic() - started}))
-    model = task.model(folder, {}, values, network, data.kit, device)
-    batches = data.batches(settings.batch_tokens or settings.max_batch_tokens, settings.seed)
-    if settings.batch_tokens is None:  # a run that was begun by an older version
-        batches = data.batches(batch_size(settings, batches.tokens), settings.seed)
-    training = Training(
-        network,
-        task.objective(settings.label_smoothing),
-        batches,
-        lambda network, size: model.validate(data.dev, size),
-        settings,
-        folder / "run",
-        device,
-        tell,
-        started,
-    )
-
-    def working(what: str) -> None:
-        def progress(done: int, total: int) -> None:
-            notify(what, done, total)
-            training.check_stop()
-
-        model.progress = progress
-
-    def publish(scores: Evaluation | None, change: dict[str, Any] | None) -> None:
-        """Write the bundle."""
-        card = _card(task, values, data, training, model, scores, device)
-        if base:
-            card["base"] = {"path": settings.base, **(change or {"before": before or {}})}
-        files = {**data.kit.files(), "dev.jsonl": data.dev_file().encode("utf-8")}
-        if (folder / "run" / "data" / "excluded.tsv").exists():
-            shutil.copyfile(folder / "run" / "data" / "excluded.tsv", folder / "excluded.tsv")
-        draw_curves(read_log(log.path), folder / "curves.png")
-        bundles.write(folder, network, values, card, files)
-
-    working("validating")
-    try:
-        training.run()
-    except Interrupted as stopped:
-        training.take_best()
-        publish(None, None)
-        raise Interrupted(f"{stopped}; go on with: mirada train --resume {folder}") from None
-    training.take_best()
-    with clock("writing"):
-        publish(None, None)  # so that there is a whole bundle, whatever happens while it is scored
-    working("scoring the dev set:")
-    score = _scorer(settings)
-    with clock("scoring"):
+    def run(self) -> Any:
+        with self._timed("preparing"):
+            data = self._prepare()
+        if not self.begun:
+            with self._timed("forecast"):
+                self._choose(data)
+        training = self._build(data)
+        self._progress("validating", training)
         try:
-            scores = score(model, data.dev)
-            change = {"before": before, "after": base.after(model, scores, score)} if base and before else None
+            training.run()
+        except Interrupted as stopped:
+            training.take_best()
+            if self.work.holds_finished_bundle:
+                raise Interrupted(f"{stopped}, and the bundle is the one before; {self.work.way_on}") from None
+            self._publish(data, training, None)
+            raise Interrupted(f"{stopped}; {self.work.way_on}") from None
+        training.take_best()
+        with self._timed("writing"):
+            self._publish(data, training, None)  # a whole bundle, whatever happens while it is scored
+        with self._timed("scoring"):
+            scores = self._score(data, training)
+        with self._timed("writing"):
+            self._publish(data, training, scores)
+        for phase, seconds in {**training.timing, **self.seconds}.items():
+            self._tell("timing", phase=phase, seconds=round(seconds, 2))
+        return load(self.work.folder, device=self.settings.device, threads=self.settings.threads)
+
+    # ── the phases ────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _prepare(self) -> Prepared:
+        """The data, read, checked, split and tokenised."""
+        left = self._seconds_left()
+        if left is not None and "tokenizer" in self.sections and self.base is None and not self.begun:
+            update = {"words_seen": words_seen(self.settings, left)}
+            self.sections["tokenizer"] = self.sections["tokenizer"].model_copy(update=update)
+        kit = self.base.model.kit if self.base else None
+        data = self.task.prepare(self.sections, self.work.run / "data", teller(self.listen), kit)
+        self._tell("data", **data.report(), told=asdict(data.told()))
+        return data
+
+    def _choose(self, data: Prepared) -> None:
+        """Settings that nobody has set, and what lies ahead."""
+        choice = choose(self.task, self.sections, data, self.device, self._seconds_left)
+        self.sections = choice.sections
+        self.values = plain(self.task, choice.sections)
+        self.work.save_config(self.values)
+        for note in choice.notes:
+            self._note(note)
+        self._tell("forecast", **choice.forecast.as_dict(), seconds=time.monotonic() - self.started)
+
+    def _build(self, data: Prepared) -> Training[nn.Module]:
+        """The network, with the weights of the base if there is one, and the loop that will train it."""
+        settings, task, base = self.settings, self.task, self.base
+        torch.manual_seed(settings.seed)
+        network = task.network(self.sections["model"], data.kit).to(self.device)
+        notes = base.give(network, task, data.kit) if base else task.fit(network, data, self.sections)
+        self.work.begin()  # nothing can refuse the data any more
+        self.log.path = self.work.run / "log.jsonl"
+        if base:
+            base.folder = self.work.run / "base"
+            teller(self.listen)("scoring the base", 0, 0)
+            self.before = base.before(data.dev, task, data.kit, scorer(settings))
+        for note in notes:
+            self._note(note)
+        self.model = task.model(self.work.folder, {}, self.values, network, data.kit, self.device)
+        batches = data.batches(settings.batch_tokens or settings.max_batch_tokens, settings.seed)
+        if settings.batch_tokens is None:  # a run that was begun by an older version
+            batches = data.batches(batch_size(settings, batches.tokens), settings.seed)
+        return Training(
+            network,
+            task.objective(settings.label_smoothing),
+            batches,
+            lambda network, size: self.model.validate(data.dev, size),
+            settings,
+            self.work.run,
+            self.device,
+            self._hear,
+            self.started,
+        )
+
+    def _score(self, data: Prepared, training: Training[nn.Module]) -> Evaluation:
+        """The final scores, and those of the base beside them."""
+        self._progress("scoring the dev set:", training)
+        score = scorer(self.settings)
+        try:
+            scores = score(self.model, data.dev)
+            if self.base and self.before:
+                self.change = {"before": self.before, "after": self.base.after(self.model, scores, score)}
         except KeyboardInterrupt:
+            folder = self.work.folder
             raise Interrupted(
                 f"interrupted while scoring: the bundle {folder} is complete but for its final scores; "
                 f"to compute them: mirada train --resume {folder}"
             ) from None
-    figures = {"scores": scores.as_dict(), "summary": scores.summary, "base": change}
-    tell(Event("end", {**figures, "seconds": time.monotonic() - started}))
-    with clock("writing"):
-        publish(scores, change)
-    for phase, seconds in {**training.timing, **clock.seconds}.items():
-        tell(Event("timing", {"phase": phase, "seconds": round(seconds, 2)}))
-    return load(folder, device=settings.device, threads=settings.threads)
+        figures = {"scores": scores.as_dict(), "summary": scores.summary, "base": self.change}
+        self._tell("end", **figures, seconds=time.monotonic() - self.started)
+        return scores
 
+    def _publish(self, data: Prepared, training: Training[nn.Module], scores: Evaluation | None) -> None:
+        """Write the bundle; the curves are drawn when the last word is said."""
+        run = self.work.run
+        card = self._card(data, training, scores)
+        optional = {bundles.DEV: data.dev_file().encode("utf-8")}
+        if scores is not None or not training.progress.finished:
+            draw_curves(read_log(self.log.path), run / "curves.png")
+            optional["curves.png"] = (run / "curves.png").read_bytes()
+        if (run / "data" / "excluded.tsv").exists():
+            optional[bundles.EXCLUDED] = (run / "data" / "excluded.tsv").read_bytes()
+        bundles.publish(self.work.folder, training.model, self.values, card, data.kit.files(), optional)
 
-class Stopwatch:
-    """Seconds by phase: where the time went."""
+    def _card(self, data: Prepared, training: Training[nn.Module], scores: Evaluation | None) -> dict[str, Any]:
+        progress = training.progress
+        card = {
+            "task": self.task.name,
+            "model": self.values["model"]["name"],
+            "parameters": self.model.parameters,
+            **self.task.about(self.values),
+            "data": data.report(),
+            "training": {
+                "finished": progress.finished,
+                "steps": progress.step,
+                "epochs": round(training.epochs, 2),
+                "tokens": progress.tokens,
+                "seconds": round(progress.seconds, 1),
+                "best_step": progress.best_step,
+                "skipped_steps": progress.skipped,
+                "device": str(self.device),
+                "threads": torch.get_num_threads(),
+            },
+            "scores": scores.as_dict() if scores else None,
+            "run": self.work.id,
+        }
+        if self.base:
+            card["base"] = {"path": self.settings.base, **(self.change or {"before": self.before or {}})}
+        return card
 
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
+    # ── what is told meanwhile ────────────────────────────────────────────────────────────────────────────────────
+
+    def _hear(self, event: Event) -> None:
+        self.log(event)
+        self.listen(event)
+
+    def _tell(self, kind: str, **figures: Any) -> None:
+        self._hear(Event(kind, figures))
+
+    def _note(self, text: str) -> None:
+        self._tell("note", text=text, seconds=time.monotonic() - self.started)
+
+    def _progress(self, what: str, training: Training[nn.Module]) -> None:
+        """Show how far work on many examples is, and let a stop request interrupt it."""
+        notify = teller(self.listen)
+
+        def progress(done: int, total: int) -> None:
+            notify(what, done, total)
+            training.check_stop()
+
+        self.model.progress = progress
+
+    def _seconds_left(self) -> float | None:
+        """For training, by a budget in minutes."""
+        budget = Budget.of(self.settings).seconds
+        return None if budget is None else max(1.0, budget - (time.monotonic() - self.started))
 
     @contextmanager
-    def __call__(self, phase: str) -> Iterator[None]:
+    def _timed(self, phase: str) -> Iterator[None]:
         began = time.monotonic()
         try:
             yield
         finally:
             self.seconds[phase] = self.seconds.get(phase, 0.0) + time.monotonic() - began
-
-
-Scorer = Callable[[Model, Any], Evaluation]
-"""Scores a model on a dev set, or on as much of it as the budget has time for."""
-
-PROBE = 16
-"""Examples that tell how long scoring takes."""
-
-
-def _scorer(settings: TrainConfig) -> Scorer:
-    """The final scores of a run: on all of the dev set, unless so many examples are asked for, or a budget in minutes
-    has no time for all."""
-
-    def score(model: Model, dev: Any) -> Evaluation:
-        if settings.final_sentences is not None:
-            return model.score(model.sample(dev, settings.final_sentences))
-        if settings.minutes is None or len(dev) <= PROBE:
-            return model.score(dev)
-        allowed, began = settings.minutes * 60 * FINAL_SHARE / 2, time.monotonic()
-        model.score(model.sample(dev, PROBE))
-        each = max(1e-6, time.monotonic() - began) / PROBE
-        chosen = model.sample(dev, max(PROBE, int(allowed / each)))
-        found = model.score(chosen)
-        if len(chosen) == len(dev):
-            return found
-        note = f"scored on {len(chosen):,} of {len(dev):,}, evenly sampled: the budget has no time for all"
-        return replace(found, notes=(*found.notes, note))
-
-    return score
-
-
-def _base(settings: TrainConfig, folder: Path, device: torch.device) -> Base | None:
-    if settings.base is None:
-        return None
-    return Base(Path(settings.base), folder / "run" / "base", str(device), settings.threads)
-
-
-def _card(
-    task: Task,
-    values: configuration.Values,
-    data: Prepared,
-    training: Training[nn.Module],
-    model: Model,
-    scores: Evaluation | None,
-    device: torch.device,
-) -> dict[str, Any]:
-    progress = training.progress
-    return {
-        "task": task.name,
-        "model": values["model"]["name"],
-        "parameters": model.parameters,
-        **task.about(values),
-        "data": data.report(),
-        "training": {
-            "finished": progress.finished,
-            "steps": progress.step,
-            "epochs": round(training.epochs, 2),
-            "tokens": progress.tokens,
-            "seconds": round(progress.seconds, 1),
-            "best_step": progress.best_step,
-            "skipped_steps": progress.skipped,
-            "device": str(device),
-            "threads": torch.get_num_threads(),
-        },
-        "scores": scores.as_dict() if scores else None,
-    }
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Nobody else trains in this folder meanwhile; the lock goes with the process, however it ends."""
-    (folder / "run").mkdir(exist_ok=True)
-    with open(folder / "run" / "lock", "w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise UsageError(f"{folder}: another process is training in it") from None
-        yield

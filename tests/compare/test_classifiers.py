@@ -75,8 +75,9 @@ def test_the_figures_are_what_the_bundles_say(classifiers: Resumed) -> None:
 def test_all_had_the_same_data_and_tokens_but_their_own_recipe(classifiers: Resumed) -> None:
     entrants = classifiers.comparison.entrants
     cards = [read_card(classifiers.comparison.out / entrant.bundle) for entrant in entrants]
-    for part in ("tokenizer.json", "dev.jsonl", "labels.json"):
+    for part in ("tokenizer.json", "labels.json"):
         assert len({card["files"][part] for card in cards}) == 1
+    assert len({card["optional"]["data/dev.jsonl"] for card in cards}) == 1
     parts = [configuration.read(classifiers.comparison.out / entrant.bundle / "config.yaml") for entrant in entrants]
     for section in ("data", "tokenizer"):
         assert parts[0][section] == parts[1][section] == parts[2][section]

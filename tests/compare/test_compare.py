@@ -16,6 +16,7 @@ from mirada.compare import measurements, subjects
 from mirada.compare.reading import reading_path
 from mirada.compare.translation import routes
 from mirada.errors import DataError, MiradaError, UsageError
+from mirada.training.workspace import locked
 from tests import toy
 from tests.compare.conftest import HOSTILE, MODELS, SETTINGS, Resumed, ask, digests
 
@@ -33,8 +34,8 @@ def test_an_interrupted_comparison_goes_on(resumed: Resumed) -> None:
 
 def test_all_had_the_same_data_tokens_and_budget(resumed: Resumed) -> None:
     cards = [read_card(resumed.comparison.out / entrant.bundle) for entrant in resumed.comparison.entrants]
-    for part in ("tokenizer.json", "dev.jsonl"):
-        assert len({card["files"][part] for card in cards}) == 1
+    assert len({card["files"]["tokenizer.json"] for card in cards}) == 1
+    assert len({card["optional"]["data/dev.jsonl"] for card in cards}) == 1
     assert len({json.dumps(card["data"]) for card in cards}) == 1
     assert [card["training"]["steps"] for card in cards] == [4, 4, 4]
     sections = [
@@ -214,6 +215,14 @@ def test_a_directory_that_is_something_else_is_not_touched(toy_tsv: Path, tmp_pa
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
+def test_a_comparison_that_is_going_on_is_left_alone(resumed: Resumed) -> None:
+    out = resumed.comparison.out
+    before = digests(out)
+    with locked(out), pytest.raises(UsageError, match="another process"):
+        ask(resumed.pairs, out, overwrite=True)
+    assert digests(out) == before
+
+
 def test_other_data_or_settings_are_refused(resumed: Resumed, tmp_path: Path) -> None:
     out = resumed.comparison.out
     before = digests(out)
@@ -244,6 +253,11 @@ def test_bad_data_can_be_mended_a_model_can_join_and_all_can_begin_anew(quick: N
     both = ask(pairs, out, models=["seq2seq-elman", "seq2seq-gru+dot"], steps=1, settings=settings)
     assert [entrant.name for entrant in both.entrants] == ["seq2seq-elman", "seq2seq-gru+dot"]
     assert digests(out / "models" / "seq2seq-elman") == first
+    kept = digests(out)
+    few = toy.write(tmp_path / "few.tsv", toy.pairs(5))
+    with pytest.raises(DataError, match="5 usable sentence pairs"):
+        ask(few, out, models=["seq2seq-gru"], steps=2, settings=settings, overwrite=True)
+    assert digests(out) == kept
     anew = ask(pairs, out, models=["seq2seq-gru"], steps=2, settings=settings, overwrite=True)
     assert [path.name for path in (out / "models").iterdir()] == ["seq2seq-gru"]
     assert anew.entrants[0].training["steps"] == 2

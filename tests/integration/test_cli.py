@@ -28,9 +28,11 @@ def test_train_translate_evaluate_info(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "held out" in done.stderr
     assert "forecast:" in done.stderr
-    assert {p.name for p in (tmp_path / "b").iterdir()} >= {
-        "model.safetensors", "tokenizer.json", "config.yaml", "card.json", "log.jsonl", "curves.png", "excluded.tsv",
+    assert {p.name for p in (tmp_path / "b").iterdir()} == {
+        "model.safetensors", "tokenizer.json", "config.yaml", "card.json", "curves.png", "data", "run",
     }  # fmt: skip
+    assert {p.name for p in (tmp_path / "b" / "data").iterdir()} == {"dev.jsonl", "excluded.tsv"}
+    assert {p.name for p in (tmp_path / "b" / "run").iterdir()} >= {"config.yaml", "log.jsonl", "data", "checkpoints"}
     about = json.loads(spawn("info", tmp_path / "b", "--json").stdout)
     assert about["languages"] == {"source": "es", "target": "en"}
     assert about["data"]["training"] + about["data"]["dev"] == 400
@@ -120,7 +122,9 @@ class TestBadInput:
         (tmp_path / "out").mkdir()
         (tmp_path / "out" / "precious.txt").write_text("mine")
         said = refused("train", toy_tsv, "--out", tmp_path / "out", code=2)
-        assert "--overwrite" in said
+        assert "not a bundle" in said
+        assert "choose another name" in said
+        assert "--overwrite" not in said  # it would not help
         assert "not a bundle" in refused("train", toy_tsv, "--out", tmp_path / "out", "--overwrite", code=2)
         assert [p.name for p in (tmp_path / "out").iterdir()] == ["precious.txt"]
 

@@ -96,7 +96,7 @@ def test_a_wave_with_a_trend_is_forecast_far_better_than_by_naive_ways(trained: 
 def trained_dev(model: ForecastingModel) -> Any:
     from mirada import tasks
 
-    return tasks.find("forecasting").read_dev((model.path / "dev.jsonl").read_text(encoding="utf-8"))
+    return tasks.find("forecasting").read_dev((model.path / "data" / "dev.jsonl").read_text(encoding="utf-8"))
 
 
 def test_ranges_hold_their_share_of_a_random_walk_and_widen(tmp_path: Path) -> None:

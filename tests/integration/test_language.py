@@ -204,7 +204,7 @@ def test_info_and_evaluate(musician: LanguageModel, tmp_path: Path, run: Run) ->
     scores = json.loads(run("evaluate", musician.path, tmp_path / "test.txt", "--json").out)
     assert scores["scores"][0]["value"] == pytest.approx(musician.score(NOTES[:120]).scores[0].value)
     assert "perplexity" in run("evaluate", musician.path, tmp_path / "test.txt").out
-    again = musician.score(tasks.find("language").read_dev((musician.path / "dev.jsonl").read_text()))
+    again = musician.score(tasks.find("language").read_dev((musician.path / "data" / "dev.jsonl").read_text()))
     assert again.scores[0].value == pytest.approx(bits(musician))  # the bundle has all it was measured on
 
 

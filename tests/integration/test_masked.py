@@ -139,7 +139,7 @@ def test_a_base_is_taught_to_classify(mine: MaskedModel, tmp_path: Path) -> None
     )
     assert any("weights are the base's" in text for text in said)
     assert model.classify("sí").label in ("good", "bad")
-    assert model.card["base"]["path"] == str(mine.path)
+    assert model.card["base"]["path"] == mine.path.name
     assert model.config["model"]["name"] == "bert"
     again = mirada.load(tmp_path / "sentiment")
     assert again.classify("sí").probabilities == model.classify("sí").probabilities

@@ -67,7 +67,7 @@ def test_several_files_of_several_formats_train_one_model(tmp_path: Path) -> Non
     assert data["read"] == 302
     assert data["training"] + data["dev"] == 300
     assert data["excluded"] == {"exact duplicates of an earlier pair": 1, "untranslated": 1}
-    listed = (out / "excluded.tsv").read_text().splitlines()
+    listed = (out / "data" / "excluded.tsv").read_text().splitlines()
     assert [line.split("\t")[1:] for line in listed] == [
         ["157", "untranslated"], ["101", "exact duplicates of an earlier pair"],
     ]  # fmt: skip

@@ -79,8 +79,8 @@ def test_five_kills_at_random_moments(toy_tsv: Path, tmp_path: Path, whole: Path
     out = tmp_path / "bundle"
     killed = 0
     for _ in range(40):
-        # Before config.yaml is there nothing has begun; afterwards --resume always has to work.
-        begun = (out / "config.yaml").exists()
+        # Before its configuration is there nothing has begun; afterwards --resume always has to work.
+        begun = any(out.glob("run*/config.yaml"))
         process = subprocess.Popen(
             command("train", "--resume", out) if begun else train_command(toy_tsv, out),
             stdout=subprocess.DEVNULL,
@@ -94,8 +94,6 @@ def test_five_kills_at_random_moments(toy_tsv: Path, tmp_path: Path, whole: Path
             break
         assert process.returncode == -signal.SIGKILL, errors.decode()
         killed += 1
-        if not (out / "config.yaml").exists():
-            shutil.rmtree(out, ignore_errors=True)
     assert killed == 5
     assert checkpoint(out) == checkpoint(whole)
     assert weights(out) == weights(whole)
@@ -132,7 +130,7 @@ def test_checkpoints_that_do_not_belong_to_the_data_are_refused(toy_tsv: Path, t
     about = out / "run" / "data" / "corpus" / "corpus.json"
     about.write_text(json.dumps({**json.loads(about.read_text()), "fingerprint": "0" * 64}))
     with pytest.raises(TrainingError, match="other data"):
-        mirada.train(resume=out)
+        mirada.train(resume=out, steps=STEPS + 10)
 
 
 def test_a_full_disk_stops_training_and_keeps_the_last_checkpoint(toy_tsv: Path, tmp_path: Path, whole: Path) -> None:
@@ -168,16 +166,3 @@ def test_a_raised_budget_goes_on(toy_tsv: Path, tmp_path: Path, whole: Path) -> 
     out = tmp_path / "bundle"
     shutil.copytree(whole, out)
     assert mirada.train(resume=out, steps=STEPS + 10).card["training"]["steps"] == STEPS + 10
-
-
-def test_nobody_trains_twice_in_one_bundle(toy_tsv: Path, tmp_path: Path) -> None:
-    out = tmp_path / "bundle"
-    process = subprocess.Popen(train_command(toy_tsv, out), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        while not (out / "run" / "lock").exists() or not (out / "config.yaml").exists():
-            time.sleep(0.01)
-        with pytest.raises(mirada.MiradaError, match="another process"):
-            mirada.train(resume=out)
-    finally:
-        process.kill()
-        process.wait()

@@ -38,7 +38,7 @@ def tuned(trained: TranslationModel, tmp_path_factory: pytest.TempPathFactory) -
 def test_the_new_is_learned_and_the_old_is_scored_beside_it(trained: TranslationModel, tuned: TranslationModel) -> None:
     assert tuned.translate("el gato rojo ve el tren").text == "The red cat sees the train"
     base = tuned.card["base"]
-    assert base["path"] == str(trained.path)
+    assert base["path"] == trained.path.name
     assert base["before"]["new"]["BLEU"] < base["after"]["new"]["BLEU"]
     assert base["before"]["old"]["BLEU"] > base["after"]["old"]["BLEU"]  # forgetting, as it should be here
     final = next(score for score in tuned.card["scores"]["scores"] if score["name"] == "BLEU")
@@ -112,9 +112,9 @@ def test_what_was_trained_is_kept_when_opening_it_fails(
 
 
 def test_the_dev_part_travels_with_the_bundle(trained: TranslationModel) -> None:
-    lines = (trained.path / "dev.jsonl").read_text().splitlines()
+    lines = (trained.path / "data" / "dev.jsonl").read_text().splitlines()
     assert len(lines) == trained.card["scores"]["size"]
-    assert "dev.jsonl" in trained.card["files"]
+    assert "data/dev.jsonl" in trained.card["optional"]
     assert json.loads(lines[0])[0] in dict(toy.pairs(1500))
     assert inherited(trained.path)["train"]["base"] == str(trained.path)
 

@@ -1,0 +1,39 @@
+"""The final scores of a run, within the time that its budget leaves for them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from mirada.evaluation.score import Evaluation
+from mirada.tasks.task import Model
+from mirada.training.settings import FINAL_SHARE, TrainConfig
+
+Scorer = Callable[[Model, Any], Evaluation]
+"""Scores a model on a dev set, or on as much of it as there is time for."""
+
+PROBE = 16
+"""Examples that tell how long scoring takes."""
+
+
+def scorer(settings: TrainConfig) -> Scorer:
+    """Scores on all of the dev set, unless a number of examples is set, or a budget in minutes has no time for all."""
+
+    def score(model: Model, dev: Any) -> Evaluation:
+        if settings.final_sentences is not None:
+            return model.score(model.sample(dev, settings.final_sentences))
+        if settings.minutes is None or len(dev) <= PROBE:
+            return model.score(dev)
+        allowed, began = settings.minutes * 60 * FINAL_SHARE / 2, time.monotonic()
+        model.score(model.sample(dev, PROBE))
+        each = max(1e-6, time.monotonic() - began) / PROBE
+        chosen = model.sample(dev, max(PROBE, int(allowed / each)))
+        found = model.score(chosen)
+        if len(chosen) == len(dev):
+            return found
+        note = f"scored on {len(chosen):,} of {len(dev):,}, evenly sampled: the budget has no time for all"
+        return replace(found, notes=(*found.notes, note))
+
+    return score

@@ -1,0 +1,96 @@
+"""How far the training in a folder is: finished, so that there is nothing to resume, or not, and then what is there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from mirada import bundle as bundles
+from mirada import config as configuration
+from mirada.errors import BundleError, ConfigError
+from mirada.training import checkpoints
+from mirada.training.loop import Event, Listener
+from mirada.training.workspace import Workspace, unfinished
+
+LIMITS = ("steps", "epochs", "minutes", "patience")
+"""The settings that end a training; one that has ended goes on when one of them changes."""
+
+
+def finished(work: Workspace, values: configuration.Values, listen: Listener) -> str | None:
+    """Of a training that has nothing to do because its bundle is there: that, and how to train further; else None."""
+    try:
+        card, trained = bundles.read_card(work.folder), bundles.read_config(work.folder)["train"]
+        training = card["training"]
+        same = card.get("run", "") == work.id
+        if not (same and training["finished"] and card["scores"]):
+            return None
+        if any(trained.get(name) != values["train"].get(name) for name in LIMITS):
+            return None
+    except (BundleError, ConfigError, KeyError, TypeError):
+        return None
+    folder = work.run / "checkpoints"
+    progress = checkpoints.newest(folder)
+    if progress is None or not progress.finished or progress.step != training["steps"]:
+        return None
+
+    def warn(text: str) -> None:
+        listen(Event("note", {"text": text}))
+
+    whole = checkpoints.load(folder, warn)
+    if whole is None or whole[0].step != progress.step:
+        return None
+    return (
+        f"{work.folder}: its training has finished ({progress.step:,} steps), nothing is left to do; to train further, "
+        f"raise its budget: mirada train --resume {work.folder} {_more(values['train'], progress.step)}"
+    )
+
+
+def _more(train: configuration.Values, steps: int) -> str:
+    """An option that doubles what a training may spend."""
+    given = [f"--{name} {2 * train[name]:.15g}" for name in ("minutes", "epochs", "steps") if train.get(name)]
+    return " ".join(given) or f"--steps {2 * steps}"
+
+
+def info(path: str | Path) -> dict[str, Any] | None:
+    """What is known of a training that has left no bundle yet; None if there is no such training."""
+    found = unfinished(Path(path))
+    if found is None:
+        return None
+    config, run = found
+    values = configuration.read(config)
+    progress = checkpoints.newest(run / "checkpoints")
+    return {
+        "task": values.get("task"),
+        "model": values.get("model", {}).get("name"),
+        "training": {
+            "finished": False,
+            "prepared": (run / "data" / "prepared.json").exists(),
+            "steps": progress.step if progress else 0,
+            "epochs": progress.epoch if progress else 0,
+            "tokens": progress.tokens if progress else 0,
+            "seconds": round(progress.seconds, 1) if progress else 0.0,
+            "best_score": progress.best_score if progress else None,
+            "best_step": progress.best_step if progress else 0,
+        },
+        "config": values,
+    }
+
+
+def text(path: str | Path, about: dict[str, Any]) -> list[tuple[str, str]]:
+    """The same for a person, as name and text."""
+    run, config = about["training"], about["config"]
+    data = config.get("data", {})
+    named = [data.get("source"), *(data.get("files") or ()), *(data.get("target") or ())]
+    files = ", ".join(str(file) for file in named if file)
+    state = "its data is not prepared yet" if not run["prepared"] else "no checkpoint yet"
+    if run["steps"]:
+        state = f"{run['steps']:,} steps, {run['seconds'] / 60:.1f} minutes"
+    lines = [
+        ("task", str(about["task"])),
+        ("model", str(about["model"])),
+        *([("data", files)] if files else []),
+        ("training", f"not finished: {state}"),
+    ]
+    if run["best_score"] is not None:
+        lines.append(("best", f"{run['best_score']:.4g} on the dev set at step {run['best_step']:,}"))
+    return [*lines, ("go on with", f"mirada train --resume {path}")]
