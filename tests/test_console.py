@@ -15,6 +15,7 @@ def test_durations() -> None:
 def test_plain_lines() -> None:
     out = io.StringIO()
     figures = {"step": 3, "epoch": 0.5, "loss": 2.0, "rate": 0.1, "norm": 1.0, "tokens": 100, "seconds": 10.0}
+    figures["afterwards"] = 5.0
     with Console(out) as console:
         console(Event("note", {"text": "[red]not markup[/red]"}))
         console(Event("step", {**figures, "spent": 0.25}))
@@ -23,5 +24,5 @@ def test_plain_lines() -> None:
         console(Event("step", {**figures, "spent": 0.75, "seconds": 30.0}))
     lines = out.getvalue().splitlines()
     assert lines[0] == "[red]not markup[/red]"
-    assert "75%, 10 s left" in lines[-1]
+    assert "75%, 15 s left" in lines[-1]
     assert "\x1b" not in out.getvalue()

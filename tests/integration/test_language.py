@@ -255,7 +255,7 @@ def test_a_resumed_run_ends_as_if_nothing_had_happened(tmp_path: Path) -> None:
         (bytes(range(256)) * 40, [], 1, "book.txt, line 1"),
         (b"", [], 1, "book.txt: 0 characters in 0 lines; training needs at least 200"),
         (None, [], 1, "book.txt: no such file"),
-        (b"hola\n" * 100, ["--set", "data.lenght=3", "--set", "data.length=1"], 2, "did you mean length?"),
+        (b"hola\n" * 100, ["--set", "data.lenght=3", "--set", "data.length=1"], 2, "did you mean data.length?"),
         (b"hola\n" * 100, ["--set", "data.length=3000"], 2, "data.length=3000 must not be above model.max_length=2000"),
         (b"hola\n" * 100, ["--model", "bag"], 2, "for language there are: elman, lstm, gru"),
         (b"hola\n" * 100, ["--dev", "none.txt"], 1, "none.txt: no such file"),
@@ -280,7 +280,7 @@ def test_what_train_refuses(
         (["--count", 2, "--beam", 2], "--count 2: a search (--beam) finds one text"),
         (["--temperature", 0], "--temperature 0: must be above 0; the likeliest token every time: --beam 1"),
         (["--temperature", 0.5, "--beam", 2], "--beam 2: a search takes the likeliest"),
-        (["--temperature", "inf"], "temperature=inf"),
+        (["--temperature", "inf"], "--temperature inf: must be a finite number"),
     ],
 )
 def test_what_generate_refuses(options: list[object], expected: str, musician: LanguageModel, run: Run) -> None:

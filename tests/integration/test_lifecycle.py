@@ -132,7 +132,7 @@ class TestResume:
 
     def test_a_raised_budget_that_was_killed_is_not_finished(self, bundle: Path) -> None:
         def kill(event: Event) -> None:
-            if event.kind == "note":
+            if event.kind == "resumed":
                 raise KeyboardInterrupt
 
         with pytest.raises(Interrupted):
@@ -143,7 +143,7 @@ class TestResume:
         self, bundle: Path, pairs: Path
     ) -> None:
         def stop(event: Event) -> None:
-            if event.kind == "end":  # trained and scored, not written
+            if event.kind == "validation":  # trained, not written
                 raise KeyboardInterrupt
 
         old = translation(bundle)
@@ -215,7 +215,7 @@ class TestHandedOn:
 def test_an_empty_name_is_not_the_current_folder(pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for more in ([], ["--overwrite"]):
-        assert "its name is empty" in refused("train", pairs, "--out", "", *more, code=2)
+        assert '--out "": is empty' in refused("train", pairs, "--out", "", *more, code=2)
     with pytest.raises(MiradaError, match="Name a directory"):
         mirada.train(pairs, out="", settings=SETTINGS)
     assert list(tmp_path.iterdir()) == []

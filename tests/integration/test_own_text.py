@@ -94,7 +94,7 @@ def test_check_says_what_training_does(tmp_path: Path) -> None:
 def test_bad_input_gets_one_line(tmp_path: Path) -> None:
     pairs = toy.write(tmp_path / "pairs.tsv", toy.pairs(30))
     assert "--list" in refused("check", pairs, "--list", pairs, code=2)
-    assert "there is no such setting (did you mean duplicate?)" in refused(
+    assert "there is no such setting (did you mean check.duplicate?)" in refused(
         "check", pairs, "--set", "check.duplicat=keep", code=2
     )
     assert "there is no data" in refused("check", code=2)

@@ -48,7 +48,7 @@ def lstm(table: Path, tmp_path_factory: pytest.TempPathFactory) -> Classificatio
     settings = {"model": {"width": 16, "dropout": 0.0}, "train": reviews.SMALL["train"]}
     columns = COLUMNS.split(",")
     model: ClassificationModel = mirada.train(
-        table, task="classification", columns=columns, out=out, steps=50, settings=settings
+        table, task="classification", columns=columns, out=out, steps=100, settings=settings
     )
     return model
 

@@ -150,7 +150,7 @@ def test_bad_input_gets_one_line(bundle: Path, tmp_path: Path, capsys: pytest.Ca
     assert "has no column 7" in untrained(file, "--columns", "1,7")
     assert "is not a number, but tags are taken for numbers" in untrained(file, "--set", "data.tags=numbers")
     assert "data.tags='words'" in untrained(file, "--set", "data.tags=words", code=2)
-    assert "data.max_token: there is no such setting (did you mean max_tokens?)" in untrained(
+    assert "data.max_token: there is no such setting (did you mean data.max_tokens?)" in untrained(
         file, "--set", "data.max_token=9", code=2
     )
     assert "--model seq2seq-lstm: is not for tagging" in untrained(file, "--model", "seq2seq-lstm", code=2)
