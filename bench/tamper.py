@@ -154,7 +154,10 @@ def attempt(name: str, part: str, folder: Path) -> None:
         mirada.train(resume=folder, steps=6)
         return
     refusal = None
-    for ask in (lambda: (api.info(folder), api.info_text(folder)), lambda: KINDS[name].use(mirada.load(folder, threads=1))):
+    for ask in (
+        lambda: (api.info(folder), api.info_text(folder)),
+        lambda: KINDS[name].use(mirada.load(folder, threads=1)),
+    ):
         try:
             ask()
         except mirada.MiradaError as error:
@@ -296,7 +299,9 @@ def main() -> None:
                     failures += 1
                     print(f"FAILED --seed {options.seed} --case {name!r}/{part}/{number}: {text}\n", flush=True)
         for (name, part), count in sorted(counts.items()):
-            print(f"{name} {part}: {count['opened']:,} opened, {count['refused']:,} refused, {count['failed']:,} failed")
+            print(
+                f"{name} {part}: {count['opened']:,} opened, {count['refused']:,} refused, {count['failed']:,} failed"
+            )
     if failures:
         sys.exit(f"{failures} failures")
 

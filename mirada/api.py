@@ -18,6 +18,7 @@ from mirada.tasks.task import Model
 from mirada.training import finetune
 from mirada.training.loop import Listener
 from mirada.training.run import check_config, run
+from mirada.training.settings import MAY_CHANGE
 
 __all__ = ["Model", "check", "info", "info_text", "load", "train"]
 
@@ -149,9 +150,8 @@ def _resumed(folder: Path, changes: configuration.Values) -> configuration.Value
     """The configuration of an earlier run, with the changes that a resumed run may have."""
     if not (folder / "config.yaml").is_file():
         raise BundleError(f"{folder}: there is no training to resume (it has no config.yaml)")
-    may_change = {"minutes", "epochs", "steps", "threads", "device", "checkpoint_every", "patience", "validate_every"}
     for section, part in changes.items():
         for key in part if isinstance(part, dict) else [None]:
-            if section != "train" or key not in may_change:
+            if section != "train" or key not in MAY_CHANGE:
                 raise UsageError(f"{section}.{key}: cannot change in a resumed run; start a new one for that")
     return check_config(configuration.merge(configuration.read(folder / "config.yaml"), changes))

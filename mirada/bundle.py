@@ -23,18 +23,16 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from torch import Tensor, nn
 
 from mirada import config as configuration
+from mirada.card import check_card
 from mirada.errors import BundleError
-from mirada.files import write_bytes, write_text
+from mirada.files import read_bytes, write_bytes, write_text
+from mirada.tensors import check_forms, forms_of, load_tensors, read_content
 
 FORMAT = 1
-SMALL_FILE = 64 * 2**20
-"""Bytes that a card, a configuration or a tokenizer has at most."""
 
 
 @dataclass
@@ -62,14 +60,7 @@ def weights_of(model: nn.Module) -> dict[str, Tensor]:
 
 def put_weights(model: nn.Module, weights: Mapping[str, Tensor], where: str) -> None:
     """Fill a model with weights; names and shapes must be those of the model, exactly."""
-    wanted = {name: tuple(tensor.shape) for name, tensor in weights_of(model).items()}
-    given = {name: tuple(tensor.shape) for name, tensor in weights.items()}
-    if wanted != given:
-        names = sorted(name for name in wanted.keys() | given.keys() if wanted.get(name) != given.get(name))
-        raise BundleError(
-            f"{where}: the weights do not fit the configuration: {names[0]} should have shape "
-            f"{wanted.get(names[0], 'none')}, not {given.get(names[0], 'none')} ({len(names)} differ)"
-        )
+    check_forms(forms_of(model), weights, where, BundleError)
     model.load_state_dict(dict(weights), strict=False)
 
 
@@ -100,16 +91,13 @@ def write(
 def read(path: Path) -> Bundle:
     """Open a bundle; a damaged, incomplete or newer one is refused with the reason."""
     card = read_card(path)
+    need(card["files"], path, "model.safetensors", "config.yaml")
     contents = {name: _read_file(path / name, digest) for name, digest in card["files"].items()}
-    need(contents, path, "model.safetensors", "config.yaml")
-    try:
-        weights = load_tensors(contents.pop("model.safetensors"))
-    except SafetensorError as error:
-        raise BundleError(f"{path / 'model.safetensors'}: cannot be read ({error})") from None
-    return Bundle(path, card, configuration.read(path / "config.yaml"), contents, weights)
+    weights = load_tensors(contents.pop("model.safetensors"), path / "model.safetensors", BundleError)
+    return Bundle(path, card, configuration.parse(contents["config.yaml"], path / "config.yaml"), contents, weights)
 
 
-def need(files: Mapping[str, bytes], path: Path, *names: str) -> None:
+def need(files: Mapping[str, Any], path: Path, *names: str) -> None:
     """Refuse a bundle that does not have these files."""
     missing = [name for name in names if name not in files]
     if missing:
@@ -125,32 +113,11 @@ def read_card(path: Path) -> dict[str, Any]:
         if (path / "config.yaml").exists():
             raise BundleError(f"{path}: its training has not finished; go on with: mirada train --resume {path}")
         raise BundleError(f"{path}: is not a bundle (it has no card.json)")
-    try:
-        card = json.loads(_read_file(path / "card.json", None))
-    except ValueError:
-        raise BundleError(f"{path / 'card.json'}: is damaged (not JSON)") from None
-    known = isinstance(card, dict) and isinstance(card.get("format"), int) and isinstance(card.get("files"), dict)
-    if not known or not all(_plain(name) and isinstance(digest, str) for name, digest in card["files"].items()):
-        raise BundleError(f"{path / 'card.json'}: is damaged (it does not name its format and files)")
-    if card["format"] > FORMAT:
-        raise BundleError(
-            f"{path}: has format {card['format']}, this Mirada reads up to {FORMAT}: install a newer one "
-            f"(it was written by {card.get('software', {}).get('mirada', 'an unknown version')})"
-        )
-    return card
-
-
-def _plain(name: str) -> bool:
-    return name == Path(name).name and name not in ("", ".", "..")
+    return check_card(_read_file(path / "card.json", None), path / "card.json", FORMAT)
 
 
 def _read_file(path: Path, digest: str | None) -> bytes:
-    try:
-        if path.suffix != ".safetensors" and path.stat().st_size > SMALL_FILE:
-            raise BundleError(f"{path}: is larger than {SMALL_FILE // 2**20} MiB, which it never should be")
-        content = path.read_bytes()
-    except OSError as error:
-        raise BundleError(f"{path}: cannot be read ({error.strerror})") from None
+    content = (read_content if path.suffix == ".safetensors" else read_bytes)(path, BundleError)
     if digest is not None and hashlib.sha256(content).hexdigest() != digest:
         raise BundleError(f"{path}: has been altered or damaged since the bundle was written (its checksum differs)")
     return content

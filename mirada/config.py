@@ -16,9 +16,15 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
 from mirada.errors import ConfigError
+from mirada.files import read_bytes
+from mirada.parsing import Malformed, parse_yaml
 
 Values = dict[str, Any]
 """Settings as plain nested values: {"model": {"width": 256}, …}."""
+
+
+LARGEST = 4 * 2**20
+"""Bytes that a configuration has at most: the names of a hundred thousand data files."""
 
 
 class Section(BaseModel):
@@ -32,21 +38,22 @@ S = TypeVar("S", bound=Section)
 
 def read(path: str | Path) -> Values:
     """The settings of a YAML file."""
+    return parse(read_bytes(Path(path), ConfigError, LARGEST), path)
+
+
+def parse(content: bytes, where: str | Path) -> Values:
+    """The settings of a YAML text."""
     try:
-        values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read ({error.strerror})") from None
+        values = parse_yaml(content.decode("utf-8"))
     except UnicodeDecodeError:
-        raise ConfigError(f"{path}: is not UTF-8 text, so it is no configuration file") from None
-    except yaml.YAMLError as error:
-        where = getattr(error, "problem_mark", None)
-        line = f" line {where.line + 1}:" if where else ""
-        raise ConfigError(f"{path}:{line} is not valid YAML ({getattr(error, 'problem', None) or error})") from None
+        raise ConfigError(f"{where}: is not UTF-8 text, so it is no configuration file") from None
+    except Malformed as fault:
+        raise ConfigError(f"{where}: {fault}") from None
     if values is None:
         return {}
     if not isinstance(values, dict):
         raise ConfigError(
-            f"{path}: a configuration is made of 'section:' and 'key: value' lines, not of {values!r:.40}"
+            f"{where}: a configuration is made of 'section:' and 'key: value' lines, not of {values!r:.40}"
         )
     return values
 
@@ -57,8 +64,8 @@ def override(text: str) -> Values:
     if not equals or not key.strip():
         raise ConfigError(f"--set {text}: write it as section.key=value, for example --set train.warmup=200")
     try:
-        parsed = yaml.safe_load(value)
-    except yaml.YAMLError:
+        parsed = parse_yaml(value)
+    except Malformed:
         parsed = value
     for name in reversed(key.strip().split(".")):
         parsed = {name: parsed}

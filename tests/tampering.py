@@ -11,7 +11,7 @@ import json
 import os
 import random
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +67,8 @@ def correct(folder: Path, path: Path) -> None:
             kept = about.get("files")
             name = path.relative_to(keeper.parent).as_posix()
             if isinstance(kept, dict) and name in kept:
-                kept[name] = digest
+                prepared = isinstance(kept[name], dict)
+                kept[name] = {"bytes": path.stat().st_size, "sha256": digest} if prepared else digest
             keeper.write_text(json.dumps(about, indent=2), encoding="utf-8", errors="surrogatepass")
         except (ValueError, TypeError, AttributeError, RecursionError):
             continue
@@ -76,15 +77,16 @@ def correct(folder: Path, path: Path) -> None:
 KEEPERS = ("card.json", "prepared.json")
 
 
-def _changes(path: Path) -> list[Change]:
-    if path.name in ("tokenizer.json", "target.json", "source.json"):
+def _changes(path: Path) -> Sequence[Change]:
+    if path.name.startswith("tokenizer.") or path.name in ("target.json", "source.json"):
         return [as_tokenizer, as_tokenizer, as_json]
-    return {
+    kinds: dict[str, Sequence[Change]] = {
         ".json": [as_json],
         ".jsonl": [as_lines],
         ".yaml": [as_yaml],
         ".safetensors": [as_tensors],
-    }.get(path.suffix, [as_array, as_bytes])
+    }
+    return kinds.get(path.suffix, [as_array, as_bytes])
 
 
 # ── as bytes, and as no file at all ───────────────────────────────────────────────────────────────────────────────
@@ -104,7 +106,7 @@ def as_bytes(path: Path, chance: random.Random) -> str:
     elif how == "insert":
         content[at:at] = bytes(chance.randrange(256) for _ in range(chance.choice([1, 4, 100])))
     elif how == "double":
-        content += content
+        content += bytes(content)
     else:
         content[at : at + 64] = bytes(len(content[at : at + 64]))
     path.write_bytes(content)
@@ -231,7 +233,9 @@ def as_lines(path: Path, chance: random.Random) -> str:
     elif how == "drop":
         del lines[at]
     elif how == "junk":
-        lines[at] = chance.choice(["{", "[", "null", "1", '"', "\0", "[" * 50_000, "x" * 10_000, '{"kind": "step"}', "NaN"])
+        lines[at] = chance.choice(
+            ["{", "[", "null", "1", '"', "\0", "[" * 50_000, "x" * 10_000, '{"kind": "step"}', "NaN"]
+        )
     path.write_text("\n".join(lines), encoding="utf-8", errors="surrogateescape")
     return f"line {at}: {how}"
 
@@ -273,12 +277,22 @@ def as_tensors(path: Path, chance: random.Random) -> str:
         return as_bytes(path, chance)
     name = chance.choice(names)
     about = header[name]
-    how = chance.choice(["values", "values", "values", "shape", "dtype", "offsets", "drop", "rename", "add", "json", "length"])
+    how = chance.choice(
+        ["values", "values", "values", "shape", "dtype", "offsets", "drop", "rename", "add", "json", "length"]
+    )
     if how == "values" and about["data_offsets"][1] > about["data_offsets"][0]:
         how = f"values of {name} {_poison(body, about, chance)}"
     elif how == "shape":
         about["shape"] = chance.choice(
-            [about["shape"][::-1], [*about["shape"], 1], [2 * side for side in about["shape"]], [2**40, 2**40], [-1], [0], []]
+            [
+                about["shape"][::-1],
+                [*about["shape"], 1],
+                [2 * side for side in about["shape"]],
+                [2**40, 2**40],
+                [-1],
+                [0],
+                [],
+            ]
         )
         if chance.random() < 0.5:  # with as many bytes as the new shape needs, if those are not too many
             count = abs(int(_product(about["shape"])))
@@ -320,7 +334,7 @@ def _poison(body: bytearray, about: dict[str, Any], chance: random.Random) -> st
     kind = {"F32": ("<f", 4), "I64": ("<q", 8), "F64": ("<d", 8)}.get(about["dtype"], ("<B", 1))
     whole = kind[0] in ("<q", "<B")
     value = chance.choice([-1, 0, 2**62, -(2**62)] if whole else [float("nan"), float("inf"), 1e38, -3e38, 0.0, 1e-40])
-    packed = struct.pack(kind[0], value if kind[0] != "<B" else value & 255)
+    packed = struct.pack(kind[0], int(value) & 255 if kind[0] == "<B" else value)
     if chance.random() < 0.5:
         body[begin:end] = packed * ((end - begin) // kind[1])
         return f"all {value}"
@@ -409,7 +423,9 @@ def as_tokenizer(path: Path, chance: random.Random) -> str:
         parts["model"][key] = chance.choice(NASTY)
         how = f"model.{key} {str(parts['model'][key])[:30]!r}"
     elif how == "merges":
-        parts["model"]["merges"] = chance.choice([[], [["a", "b"]], ["a b"], ["a"], [[]], None, [["<pad>", "<s>"]], "x", [["", ""]]])
+        parts["model"]["merges"] = chance.choice(
+            [[], [["a", "b"]], ["a b"], ["a"], [[]], None, [["<pad>", "<s>"]], "x", [["", ""]]]
+        )
     else:
         parts["model"]["unk_token"] = chance.choice([None, "", "nowhere", 3])
         parts["model"]["unk_id"] = chance.choice([None, -1, 0, 10**6])
@@ -427,7 +443,9 @@ def as_array(path: Path, chance: random.Random) -> str:
     if len(content) < width:
         return as_bytes(path, chance)
     at = width * chance.randrange(len(content) // width)
-    value = chance.choice([b"\xff" * width, bytes(width), b"\0" * (width - 1) + b"\x40", b"\xff" * (width - 1) + b"\x7f"])
+    value = chance.choice(
+        [b"\xff" * width, bytes(width), b"\0" * (width - 1) + b"\x40", b"\xff" * (width - 1) + b"\x7f"]
+    )
     count = chance.choice([1, 1, 10, len(content)])
     end = min(len(content), at + count * width)
     content[at:end] = (value * count)[: end - at]

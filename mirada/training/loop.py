@@ -19,7 +19,7 @@ from types import FrameType
 from typing import Any, Generic, TypeVar
 
 import torch
-from safetensors.torch import load_file, save
+from safetensors.torch import save
 from torch import Tensor, nn
 
 from mirada.bundle import put_weights, weights_of
@@ -27,10 +27,11 @@ from mirada.contracts import Loss, Plan, Rows, Validation
 from mirada.device import memory_used
 from mirada.errors import Interrupted, TrainingError
 from mirada.files import write_bytes
+from mirada.tensors import check_forms, read_tensors
 from mirada.training import checkpoints
 from mirada.training.checkpoints import Progress
 from mirada.training.optimizers import Optimizers, clip
-from mirada.training.settings import Budget, TrainConfig, learning_rate
+from mirada.training.settings import Budget, TrainConfig, fixed, learning_rate
 
 Model = TypeVar("Model", bound=nn.Module)
 Objective = Callable[[Model, Any], Loss]
@@ -306,7 +307,8 @@ class Training(Generic[Model]):
     def take_best(self) -> None:
         """Leave the model with the weights that scored best."""
         if (self.folder / "best.safetensors").exists():
-            put_weights(self.model, load_file(self.folder / "best.safetensors"), str(self.folder))
+            best = read_tensors(self.folder / "best.safetensors", TrainingError)
+            put_weights(self.model, best, str(self.folder / "best.safetensors"))
         elif self.average is not None:
             self._swap()
         self.model.eval()
@@ -326,6 +328,7 @@ class Training(Generic[Model]):
         self._saved_step = self.progress.step
 
     def _restore(self) -> None:
+        self.progress.settings = fixed(self.config, getattr(self.model, "config", None))
         found = checkpoints.load(self.folder / "checkpoints", self._note)
         if found is None:
             return
@@ -334,7 +337,13 @@ class Training(Generic[Model]):
             raise TrainingError(
                 f"{self.folder}: the checkpoints were trained on other data than the corpus beside them"
             )
+        if change := checkpoints.changed(progress.settings, self.progress.settings):
+            raise TrainingError(f"{self.folder}: {change}: set it back in config.yaml, or start a new run")
+        if progress.position and progress.position >= len(self._plan(progress.epoch)):
+            raise TrainingError(f"{self.folder}: the checkpoint of step {progress.step} is of other batches")
+        progress.settings = self.progress.settings
         names = [name for name, parameter in self.model.named_parameters() if parameter.requires_grad]
+        self._check_fit(names, tensors)
         with torch.no_grad():
             for index, (name, parameter) in enumerate(zip(names, self.parameters, strict=True)):
                 parameter.copy_(tensors[f"model.{name}"])
@@ -349,6 +358,19 @@ class Training(Generic[Model]):
         if self.config.budgeted and self._spent < 1.0:  # a budget that has been raised since goes on
             progress.finished = False
         self._note(f"resumed at step {progress.step}")
+
+    def _check_fit(self, names: Sequence[str], tensors: dict[str, Tensor]) -> None:
+        """Refuse a checkpoint of another model or optimiser."""
+        kinds = ["model.", "average."] if self.average is not None else ["model."]
+        forms = {
+            f"{kind}{n}": (tuple(p.shape), p.dtype)
+            for kind in kinds
+            for n, p in zip(names, self.parameters, strict=True)
+        }
+        given = {name: tensor for name, tensor in tensors.items() if name.startswith(("model.", "average."))}
+        check_forms(forms, given, self.folder, TrainingError)
+        if problem := self.optimizers.misfit(_below("optimizer.", tensors)):
+            raise TrainingError(f"{self.folder}: the checkpoint does not fit the optimiser ({problem})")
 
     def _note(self, text: str) -> None:
         self.listen(Event("note", {"text": text, "seconds": self._seconds()}))

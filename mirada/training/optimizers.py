@@ -50,6 +50,35 @@ class Optimizers:
             # A step count stays on the CPU, as PyTorch has it; everything else lives beside its parameter.
             owners[id(parameter)].state[parameter][key] = value if key == "step" else value.to(parameter.device)
 
+    def misfit(self, state: Mapping[str, Tensor]) -> str:
+        """What in a state cannot be one of theirs, if anything."""
+        owners = {self.names[p]: part for part in self.parts for group in part.param_groups for p in group["params"]}
+        shapes = {name: parameter.shape for parameter, name in self.names.items()}
+        found: dict[str, set[str]] = {}
+        for path, value in state.items():
+            key, _, name = path.partition(".")
+            found.setdefault(name, set()).add(key)
+            if name not in owners:
+                return f"there is no parameter {name[:80]!r}"
+            if value.shape != (torch.Size([]) if key == "step" else shapes[name]) or value.dtype != torch.float32:
+                return f"{path[:80]!r} has shape {tuple(value.shape)} of {value.dtype}"
+            if key in ("step", "exp_avg_sq") and (value < 0).any():
+                return f"{path[:80]!r} is negative"
+        for name, keys in found.items():
+            wanted = MEMORY[type(owners[name])]
+            if keys != wanted:
+                return f"of {name} it has {sorted(keys)}, not {sorted(wanted)}"
+        return ""
+
+
+MEMORY: dict[type[Optimizer], set[str]] = {
+    Muon: {"momentum"},
+    AdamW: {"step", "exp_avg", "exp_avg_sq"},
+    Adam: {"step", "exp_avg", "exp_avg_sq"},
+    SGD: {"momentum_buffer"},
+}
+"""What each remembers of a parameter."""
+
 
 def _build(names: Mapping[nn.Parameter, str], model: nn.Module, config: TrainConfig) -> list[Optimizer]:
     everything = list(names)

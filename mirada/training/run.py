@@ -22,7 +22,7 @@ from mirada.data.doctor import Notify
 from mirada.device import settle
 from mirada.errors import Interrupted, TrainingError, UsageError
 from mirada.evaluation.score import Evaluation
-from mirada.files import write_text
+from mirada.files import check_writable, write_text
 from mirada.model import load
 from mirada.tasks.task import Model, Prepared, Task
 from mirada.training.finetune import Base
@@ -179,6 +179,7 @@ def _card(
 def _locked(folder: Path) -> Iterator[None]:
     """Nobody else trains in this folder meanwhile; the lock goes with the process, however it ends."""
     (folder / "run").mkdir(exist_ok=True)
+    check_writable(folder / "run" / "lock", UsageError)
     with open(folder / "run" / "lock", "w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import cos, pi, sqrt
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -73,6 +73,22 @@ class TrainConfig(Section):
     @property
     def budgeted(self) -> bool:
         return any(limit is not None for limit in (self.minutes, self.epochs, self.steps))
+
+
+MAY_CHANGE = ("minutes", "epochs", "steps", "threads", "device", "checkpoint_every", "patience", "validate_every")
+"""Of a run that is resumed; all else would make it another run."""
+
+
+def fixed(config: TrainConfig, model: object) -> dict[str, Any]:
+    """The settings of training and model that may not change while a run goes on, by name; `base` is copied."""
+    sections = {"train": config, "model": model}
+    return {
+        f"{name}.{key}": value
+        for name, section in sections.items()
+        if isinstance(section, Section)
+        for key, value in section.model_dump(mode="json").items()
+        if name != "train" or key not in (*MAY_CHANGE, "base")
+    }
 
 
 @dataclass(frozen=True)
