@@ -146,25 +146,40 @@ def make(name: str, folder: Path) -> None:
 
 
 def attempt(name: str, part: str, folder: Path) -> None:
-    """Open a folder as a person would."""
+    """Open a folder as a person would; the last refusal is raised."""
     import mirada
     from mirada import api
 
     if part == "run":
         mirada.train(resume=folder, steps=6)
         return
-    refusal = None
-    for ask in (
-        lambda: (api.info(folder), api.info_text(folder)),
-        lambda: KINDS[name].use(mirada.load(folder, threads=1)),
-    ):
+    refusals = []
+    for ask in (api.info, api.info_text, _read_dev, lambda path: KINDS[name].use(mirada.load(path, threads=1))):
         try:
-            ask()
+            ask(folder)
         except mirada.MiradaError as error:
-            refusal = error
             check_message(str(error))
-    if refusal:
-        raise refusal
+            refusals.append(error)
+    if refusals:
+        raise refusals[-1]
+
+
+def _read_dev(folder: Path) -> None:
+    """The dev set as a fine-tuning reads it."""
+    from mirada import tasks
+    from mirada.errors import BundleError
+    from mirada.files import read_bytes
+
+    for path in (folder / "dev.jsonl", folder / "data" / "dev.jsonl"):
+        if os.path.lexists(path):
+            text = read_bytes(path, BundleError).decode("utf-8", "replace")
+            tasks.find(_task_of(folder)).read_dev(text)
+
+
+def _task_of(folder: Path) -> str:
+    from mirada.bundle import read_card
+
+    return str(read_card(folder)["task"])
 
 
 def check_message(text: str) -> None:

@@ -12,7 +12,7 @@ from mirada import config as configuration
 from mirada import models, tasks
 from mirada.data.checkup import check
 from mirada.data.sources import Paths, data_settings
-from mirada.errors import BundleError, DataError, UsageError
+from mirada.errors import BundleError, ConfigError, DataError, UsageError
 from mirada.model import info, info_text, load
 from mirada.tasks.task import Model
 from mirada.training import finetune
@@ -98,6 +98,9 @@ def _effective(
     named = configuration.merge(from_file, settings or {}).get("model", {})
     wanted = model or (named.get("name") if isinstance(named, dict) else None)
     asked = task or from_file.get("task")
+    for name, value in (("task", asked), ("model.name", wanted)):
+        if not isinstance(value, str | None):
+            raise ConfigError(f"{name}: should be a name, not {value!r:.40}")
     if asked == "classification" and wanted is None and base is None and _holds_pictures(given["data"].get("files")):
         wanted = "vit"
     if base is not None:

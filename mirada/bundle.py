@@ -33,6 +33,8 @@ from mirada.files import read_bytes, write_bytes, write_text
 from mirada.tensors import check_forms, forms_of, load_tensors, read_content
 
 FORMAT = 1
+LARGEST_WEIGHT = 1e9
+"""No trained model has larger ones, and what is computed with such numbers is not finite."""
 
 
 @dataclass
@@ -93,7 +95,7 @@ def read(path: Path) -> Bundle:
     card = read_card(path)
     need(card["files"], path, "model.safetensors", "config.yaml")
     contents = {name: _read_file(path / name, digest) for name, digest in card["files"].items()}
-    weights = load_tensors(contents.pop("model.safetensors"), path / "model.safetensors", BundleError)
+    weights = load_tensors(contents.pop("model.safetensors"), path / "model.safetensors", BundleError, LARGEST_WEIGHT)
     return Bundle(path, card, configuration.parse(contents["config.yaml"], path / "config.yaml"), contents, weights)
 
 

@@ -72,6 +72,15 @@ def override(text: str) -> Values:
     return parsed
 
 
+def model_name(values: Mapping[str, Any]) -> str:
+    """The name of the model that settings describe."""
+    model = values.get("model")
+    if not isinstance(model, dict) or not isinstance(model.get("name"), str):
+        raise ConfigError("model.name: does not say which model it is (`mirada models` lists them)")
+    name: str = model["name"]
+    return name
+
+
 def merge(*layers: Mapping[str, Any]) -> Values:
     """Settings laid over each other, the later ones on top."""
     merged: Values = {}

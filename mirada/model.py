@@ -42,7 +42,7 @@ def load(path: str | Path, kind: type[Model] = Model, *, device: str = "auto", t
     where = settle(device, threads)
     config = found.path / "config.yaml"
     try:
-        sections = {"model": models.find(_name_of(found.config), task.name).config}
+        sections = {"model": models.find(configuration.model_name(found.config), task.name).config}
         sections |= {name: task.sections[name] for name in task.used}
         built = configuration.build(sections, {name: found.config.get(name) for name in sections})
         kit = task.open(found.files, found.path)
@@ -56,14 +56,6 @@ def load(path: str | Path, kind: type[Model] = Model, *, device: str = "auto", t
     if hasattr(network, "step"):  # it writes, token by token
         lay_out(network)
     return task.model(found.path, found.card, found.config, network, kit, where)
-
-
-def _name_of(config: configuration.Values) -> str:
-    """The name of the model that a configuration describes."""
-    model = config.get("model")
-    if not isinstance(model, dict) or not isinstance(model.get("name"), str):
-        raise ConfigError("it has no model.name")
-    return model["name"]
 
 
 def task_of(found: Bundle) -> Task:
@@ -88,7 +80,7 @@ def _whole(about: dict[str, Any], path: Path) -> dict[str, Any]:
     """What a bundle says of itself, with everything in it that `info_text` reads."""
     task = _task(about, path)
     try:
-        _name_of(about["config"])
+        configuration.model_name(about["config"])
         data = asdict(check(task.report, about.get("data", {})))
     except ConfigError as fault:
         raise BundleError(f"{path / 'config.yaml'}: does not describe a model ({fault})") from None

@@ -9,6 +9,7 @@ The header says how large the file has to be, so one of another size is refused 
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -69,8 +70,10 @@ def _physical_memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def load_tensors(content: bytes, where: str | Path, error: type[MiradaError]) -> dict[str, Tensor]:
-    """Tensors from the bytes of their file, if all their numbers are finite."""
+def load_tensors(
+    content: bytes, where: str | Path, error: type[MiradaError], largest: float = math.inf
+) -> dict[str, Tensor]:
+    """Tensors from the bytes of their file, if all their numbers are finite and none is beyond ± `largest`."""
     try:
         found = load(content)
     except (SafetensorError, KeyError, ValueError, RuntimeError, TypeError) as fault:  # KeyError: a type it cannot make
@@ -80,6 +83,8 @@ def load_tensors(content: bytes, where: str | Path, error: type[MiradaError]) ->
     for name, tensor in found.items():
         if tensor.is_floating_point() and not torch.isfinite(tensor).all():
             raise error(f"{where}: has been altered or damaged ({name[:80]!r} has values that are not finite numbers)")
+        if tensor.is_floating_point() and tensor.numel() and tensor.abs().max() > largest:
+            raise error(f"{where}: has been altered or damaged ({name[:80]!r} has values beyond ±{largest:g})")
     return found
 
 

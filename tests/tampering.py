@@ -41,7 +41,9 @@ Change = Callable[[Path, random.Random], str]
 
 def damage(folder: Path, chance: random.Random) -> str:
     """Damage one file of a folder (seldom two); what was done."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".png")
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name not in UNREAD)
+    if (folder / "run").exists():  # to be resumed: what the bundle holds besides is written anew
+        files = [path for path in files if path.is_relative_to(folder / "run") or path.name in RESUMED]
     done = []
     for _ in range(chance.choice([1, 1, 1, 1, 2])):
         path = chance.choice(files)
@@ -75,6 +77,8 @@ def correct(folder: Path, path: Path) -> None:
 
 
 KEEPERS = ("card.json", "prepared.json")
+UNREAD = ("curves.png", "excluded.tsv")
+RESUMED = ("config.yaml", "log.jsonl", "card.json")
 
 
 def _changes(path: Path) -> Sequence[Change]:

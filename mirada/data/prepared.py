@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, Field
 
+from mirada.card import FileName
 from mirada.errors import BundleError, DataError
 from mirada.files import open_regular, write_text
 from mirada.parsing import Malformed, check, read_json
@@ -51,14 +52,12 @@ def reopen(folder: Path, shape: Any) -> Any:
     path = folder / "prepared.json"
     values = read_json(path, dict[str, Any], DataError)
     try:
-        files: dict[str, _File] = check(dict[str, _File], values.pop("files", {}))
+        files: dict[str, _File] = check(dict[FileName, _File], values.pop("files", {}))
         report = check(shape, values)
     except Malformed as fault:
         raise DataError(f"{path}: is damaged ({fault})") from None
     for name, file in files.items():
         inside = folder / name
-        if "\0" in name or not inside.resolve().is_relative_to(folder.resolve()):
-            raise DataError(f"{path}: is damaged (it names a file that is not beside it)")
         with open_regular(inside, DataError) as content:
             size = os.fstat(content.fileno()).st_size
             if size != file.bytes or _digest(content) != file.sha256:
