@@ -1,7 +1,7 @@
 """Ways to damage the files of bundles and run folders, each chosen by a seeded `random.Random`.
 
-A file is damaged as bytes, as what it is (JSON, YAML, safetensors, a tokenizer, an array), or replaced by something that
-is no regular file. Checksums that other files keep of it are corrected afterwards, so that the change gets past them.
+A file is damaged as bytes, as what it is (JSON, YAML, safetensors, a tokenizer, an array), or replaced by something
+that is no regular file. Checksums that other files keep of it are corrected, so that the change gets past them.
 """
 
 from __future__ import annotations
@@ -17,23 +17,25 @@ from typing import Any
 
 import yaml
 
-DEEP, HUGE, AGAIN = "@deep@", "@huge@", "@again@"
+DEEP, HUGE = "@deep@", "@huge@"
 """Stand for text that no library would write: replaced after the JSON is written."""
 RAW = {DEEP: "[" * 50_000 + "]" * 50_000, HUGE: "9" * 6000}
 NASTY: list[Any] = [
-    None, True, False, "", "x", "1", -1, 0, 1, 2, 3, 7, 255, 65_536, 2**31, 2**53, 2**64, -(2**63), 10**30, 0.5, -0.5, 1e-320,
-    1e38, 1e308, float("nan"), float("inf"), float("-inf"), [], {}, [[]], [None], ["x"], [1, 2], {"x": 1}, {"": None},
-    "\0", "a\0b", "\ud800", "../x", "/dev/zero", "a/b", ".", "NaN", "1e999", "x" * 5000, DEEP, HUGE, [DEEP], "2024-13-45",
+    None, True, False, "", "x", "1", -1, 0, 1, 2, 3, 7, 255, 65_536, 2**31, 2**53, 2**64, -(2**63), 10**30, 0.5, -0.5,
+    1e-320, 1e38, 1e308, float("nan"), float("inf"), float("-inf"), [], {}, [[]], [None], ["x"], [1, 2], {"x": 1},
+    {"": None}, "\0", "a\0b", "\ud800", "../x", "/dev/zero", "a/b", ".", "NaN", "1e999", "x" * 5000, DEEP, HUGE,
+    [DEEP], "2024-13-45",
 ]  # fmt: skip
 BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"{name}: &{name} [{', '.join(['*' + before] * 9)}]\n" for before, name in zip("abcdefgh", "bcdefghi", strict=True)
 )
 YAMLS = [
     "", "#\n", "---\n", "...", "null\n", "[]\n", "- a\n", "x\n", "a: &a\n  b: *a\n", "&a [*a]\n", BOMB, "model: *x\n",
-    "a: 2024-13-45\n", "a: 2024-01-01\n", f"a: {'9' * 6000}\n", "a: 0x" + "f" * 9000 + "\n", "a: " + "[" * 9000, "{" * 20_000,
-    "- " * 30_000, "? " * 9000, "a: !!python/name:os.system\n", "a: !!binary eA==\n", "a: !!set {x}\n", "a: !!timestamp x\n",
-    "? [a]\n: b\n", "1: 2\n", "null: 3\n", "a: 1\na: 2\n", "a: b: c\n", "\ta: 1\n", "a: '\\0'\n", "a: \"\\ud800\"\n", "%YAML 9.9\n---\na: 1\n",
-    "a: 1:2:3:4\n", "a: 190:20:30.15\n", "<<: {model: 1}\n", "a: !!int x\n", "a: !!float x\n", "a: .nan\n", "a: .inf\n", "\ufeffa: 1\n", "a: 1_0_\n",
+    "a: 2024-13-45\n", "a: 2024-01-01\n", f"a: {'9' * 6000}\n", "a: 0x" + "f" * 9000 + "\n", "a: " + "[" * 9000,
+    "{" * 20_000, "- " * 30_000, "? " * 9000, "a: !!python/name:os.system\n", "a: !!binary eA==\n", "a: !!set {x}\n",
+    "a: !!timestamp x\n", "? [a]\n: b\n", "1: 2\n", "null: 3\n", "a: 1\na: 2\n", "a: b: c\n", "\ta: 1\n",
+    "a: '\\0'\n", "a: \"\\ud800\"\n", "%YAML 9.9\n---\na: 1\n", "a: 1:2:3:4\n", "a: 190:20:30.15\n",
+    "<<: {model: 1}\n", "a: !!int x\n", "a: !!float x\n", "a: .nan\n", "a: .inf\n", "\ufeffa: 1\n", "a: 1_0_\n",
     "a: 0b_\n", "a: +_\n", "=: =\n",
 ]  # fmt: skip
 Change = Callable[[Path, random.Random], str]
@@ -362,11 +364,12 @@ def _added(id: int, content: str = "<new>", **flags: bool) -> dict[str, Any]:
     return {"id": id, "content": content, **plain, **flags}
 
 
+PADDING = {"direction": "Right", "pad_type_id": 0, "pad_token": "x"}
 EXPANDING = {"type": "Replace", "pattern": {"Regex": "."}, "content": "xxxxxxxxxxxxxxxx"}
 PARTS: dict[str, list[Any]] = {
     "padding": [
-        {"strategy": {"Fixed": 10**12}, "direction": "Right", "pad_to_multiple_of": None, "pad_id": 0, "pad_type_id": 0, "pad_token": "x"},
-        {"strategy": "BatchLongest", "direction": "Right", "pad_to_multiple_of": 2**40, "pad_id": 10**6, "pad_type_id": 0, "pad_token": "x"},
+        {"strategy": {"Fixed": 10**12}, "pad_to_multiple_of": None, "pad_id": 0, **PADDING},
+        {"strategy": "BatchLongest", "pad_to_multiple_of": 2**40, "pad_id": 10**6, **PADDING},
     ],
     "truncation": [
         {"direction": "Right", "max_length": 0, "strategy": "LongestFirst", "stride": 0},
@@ -386,17 +389,30 @@ PARTS: dict[str, list[Any]] = {
     "pre_tokenizer": [
         {"type": "Split", "pattern": {"Regex": "(x+x+)+y"}, "behavior": "Isolated", "invert": False},
         {"type": "Split", "pattern": {"String": ""}, "behavior": "Isolated", "invert": True},
-        {"type": "Whitespace"}, {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}, None,
+        {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True},
+        {"type": "Whitespace"},
+        None,
         {"type": "Sequence", "pretokenizers": []},
     ],
-    "decoder": [{"type": "Replace", "pattern": {"String": ""}, "content": "x" * 10**5}, {"type": "Strip", "content": " ", "start": 10**9, "stop": 10**9}, None,
-                {"type": "CTC", "pad_token": "x", "word_delimiter_token": "", "cleanup": True}, {"type": "ByteFallback"}],
+    "decoder": [
+        {"type": "Replace", "pattern": {"String": ""}, "content": "x" * 10**5},
+        {"type": "Strip", "content": " ", "start": 10**9, "stop": 10**9},
+        {"type": "CTC", "pad_token": "x", "word_delimiter_token": "", "cleanup": True},
+        {"type": "ByteFallback"},
+        None,
+    ],
     "post_processor": [
         {"type": "TemplateProcessing", "single": [], "pair": [], "special_tokens": {}},
         {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
     ],
-    "added_tokens": [[], [_added(10**6)], [_added(2**32 - 1)], [_added(0, ""), _added(1, "")], [_added(0, "a", normalized=True)], [_added(3), _added(3)]],
+    "added_tokens": [
+        [], [_added(10**6)], [_added(2**32 - 1)], [_added(0, ""), _added(1, "")], [_added(0, "a", normalized=True)],
+        [_added(3), _added(3)],
+    ],
 }  # fmt: skip
+
+
+MERGES: list[Any] = [[], [["a", "b"]], ["a b"], ["a"], [[]], None, [["<pad>", "<s>"]], "x", [["", ""]]]
 
 
 def as_tokenizer(path: Path, chance: random.Random) -> str:

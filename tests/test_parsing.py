@@ -44,7 +44,11 @@ def test_json_in_a_shape_names_file_and_field(tmp_path: Path) -> None:
     path = tmp_path / "cake.json"
     path.write_text('{"layers": 2, "toppings": ["figs"]}')
     assert read_json(path, Cake, BundleError) == Cake(layers=2, toppings=["figs"])
-    for content, field in (("null", "it"), ('{"layers": 0}', "layers"), ('{"layers": 1, "toppings": [1]}', "toppings.0")):
+    for content, field in (
+        ("null", "it"),
+        ('{"layers": 0}', "layers"),
+        ('{"layers": 1, "toppings": [1]}', "toppings.0"),
+    ):
         path.write_text(content)
         with pytest.raises(BundleError, match=rf"cake\.json: is damaged \({field}: "):
             read_json(path, Cake, BundleError)

@@ -21,8 +21,8 @@ MOST_EXPANSION = 64
 MOST_STEPS = 16
 """Normalisers, cutters or decoders, one behind the other."""
 WORDS = r"[\p{L}\p{M}\p{N}]+(?:['’\-‐‑][\p{L}\p{M}\p{N}]+)*|\S"
-"""Letters, the marks on them and digits, joined by inner apostrophes and hyphens; or else one character. The only pattern
-with a repeated group that is taken: it is known to be quick."""
+"""Letters, the marks on them and digits, joined by inner apostrophes and hyphens; or else one character. No other
+that repeats a group which is taken: it is known to be quick."""
 
 Id = Annotated[int, Field(ge=0, lt=MOST_UNITS, strict=True)]
 Piece = Annotated[str, Field(max_length=4096)]

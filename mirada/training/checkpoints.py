@@ -120,7 +120,7 @@ def _read(folder: Path, step: int) -> tuple[Progress, dict[str, Tensor]]:
 
 def changed(before: dict[str, Any], now: dict[str, Any]) -> str:
     """What may not change and has, if anything; settings that one of the two does not know are none."""
-    for name in before.keys() & now.keys():
+    for name in sorted(before.keys() & now.keys()):
         if before[name] != now[name]:
-            return f"{name} is {now[name]!r} now, and was {before[name]!r}"
+            return f"{name} is {now[name]!r:.80} now, and was {before[name]!r:.80}"
     return ""

@@ -56,8 +56,9 @@ def resume(run: Path) -> list[str]:
 WRONG: list[Any] = [
     "null", "[]", "[" * 100_000, "1", "{}",
     *({key: value} for key, value in [
-        ("step", 5), ("step", "4"), ("step", -4), ("step", True), ("seconds", float("nan")), ("seconds", -1), ("seconds", "x"),
-        ("tokens", 1e300), ("best_score", "high"), ("best_score", float("inf")), ("position", -1), ("position", None),
+        ("step", 5), ("step", "4"), ("step", -4), ("step", True), ("seconds", float("nan")), ("seconds", -1),
+        ("seconds", "x"), ("tokens", 1e300), ("best_score", "high"), ("best_score", float("inf")),
+        ("position", -1), ("position", None),
         ("epoch", 10**6), ("best_step", 10**6), ("corpus", 3), ("finished", "yes"), ("finished", 1),
     ]),
 ]  # fmt: skip
@@ -109,12 +110,16 @@ def test_a_checkpoint_of_another_model_is_refused(run: Path, tensors: dict[str, 
 
 
 def test_a_checkpoint_with_numbers_that_are_not_finite_gives_way(run: Path) -> None:
-    name, tensor = next((n, t) for n, t in load_file(checkpoint(run).with_suffix(".safetensors")).items() if t.ndim == 2)
+    name, tensor = next(
+        (n, t) for n, t in load_file(checkpoint(run).with_suffix(".safetensors")).items() if t.ndim == 2
+    )
     rewrite(checkpoint(run), **{name: tensor * float("nan")})
     assert any("step 4 is damaged" in note and "not finite" in note for note in resume(run))
 
 
-@pytest.mark.parametrize(("section", "key", "value"), [("train", "lr", 0.5), ("train", "seed", 9), ("model", "dropout", 0.4)])
+@pytest.mark.parametrize(
+    ("section", "key", "value"), [("train", "lr", 0.5), ("train", "seed", 9), ("model", "dropout", 0.4)]
+)
 def test_a_setting_that_may_not_change_is_named(run: Path, section: str, key: str, value: float) -> None:
     values = yaml.safe_load(configuration(run).read_text())
     values[section][key] = value
@@ -138,7 +143,17 @@ def test_damaged_best_weights_are_refused(run: Path, content: bytes) -> None:
 
 def test_a_damaged_log_is_read_as_far_as_it_can_be(tmp_path: Path) -> None:
     step = {"kind": "step", "step": 1, "loss": 2.0, "rate": 0.1, "tokens": 5, "seconds": 0.5}
-    lines = [json.dumps(step), "null", "[]", "{}", '{"kind": 3}', '{"kind": "step"}', "[" * 50_000, "\0", '{"kind": "note"}']
+    lines = [
+        json.dumps(step),
+        "null",
+        "[]",
+        "{}",
+        '{"kind": 3}',
+        '{"kind": "step"}',
+        "[" * 50_000,
+        "\0",
+        '{"kind": "note"}',
+    ]
     wrong = [json.dumps({**step, "loss": "x"}), json.dumps({**step, "step": 2**70})]
     (tmp_path / "log.jsonl").write_text("\n".join([*lines, *wrong, '{"kind": "st']))
     assert read_log(tmp_path / "log.jsonl") == [step, {"kind": "note"}]
