@@ -216,7 +216,7 @@ def as_json(path: Path, chance: random.Random) -> str:
     try:
         value, done = mutate(json.loads(path.read_text(encoding="utf-8")), chance)
         text = _written(value)
-    except (ValueError, RecursionError):
+    except (ValueError, TypeError, RecursionError):
         return as_bytes(path, chance)
     if chance.random() < 0.05 and text.startswith("{"):
         text, done = text[:-1] + ', "format": 1, "format": 2}', "a key twice"
@@ -232,7 +232,7 @@ def as_lines(path: Path, chance: random.Random) -> str:
         if how == "mutate":
             value, done = mutate(json.loads(lines[at]), chance)
             lines[at], how = _written(value), f"{how}: {done}"
-    except ValueError:
+    except (ValueError, TypeError, RecursionError):
         how = "junk"
     if how == "repeat":
         lines.insert(at, lines[at])
@@ -252,11 +252,11 @@ def as_yaml(path: Path, chance: random.Random) -> str:
         before = path.read_text(encoding="utf-8") if chance.random() < 0.4 else ""
         path.write_text(before + text, encoding="utf-8")
         return f"YAML {'behind' if before else 'is'} {text[:40]!r}"
-    value, done = mutate(yaml.safe_load(path.read_text(encoding="utf-8")) or {"x": 1}, chance)
     try:
+        value, done = mutate(yaml.safe_load(path.read_text(encoding="utf-8")) or {"x": 1}, chance)
         text = yaml.safe_dump(value, sort_keys=False)
-    except yaml.YAMLError:
-        text = _written(value)
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError):  # it was damaged before
+        return as_bytes(path, chance)
     for stand_in, raw in RAW.items():
         text = text.replace(f"'{stand_in}'", raw)
     path.write_text(text, encoding="utf-8", errors="surrogateescape")
@@ -421,7 +421,7 @@ def as_tokenizer(path: Path, chance: random.Random) -> str:
         vocabulary = parts["model"]["vocab"]
     except (ValueError, KeyError, TypeError, RecursionError):
         return as_json(path, chance)
-    if not vocabulary:
+    if not isinstance(vocabulary, dict | list) or not vocabulary:
         return as_json(path, chance)
     how = chance.choice(["part", "part", "part", "id", "id", "key", "empty", "model", "merges", "unk"])
     if how == "part":
