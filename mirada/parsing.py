@@ -101,7 +101,7 @@ def parse_yaml(text: str) -> Any:
     except (ValueError, RecursionError) as error:
         raise Malformed(f"is not valid YAML ({shown(str(error))})") from None
     try:
-        _check_plain(value)
+        _check_plain(value, names=True)
     except Malformed as fault:
         raise Malformed(f"cannot be taken: {fault}") from None
     return value
@@ -142,8 +142,8 @@ def _check_events(text: str) -> None:
             depth -= 1
 
 
-def _check_plain(value: Any) -> None:
-    """Refuse values that are not plain, too deep or too large; without recursion."""
+def _check_plain(value: Any, names: bool = False) -> None:
+    """Refuse values that are not plain, too deep or too large (and keys that are no `names`); without recursion."""
     waiting = [(value, 0)]
     while waiting:
         value, depth = waiting.pop()
@@ -151,7 +151,7 @@ def _check_plain(value: Any) -> None:
             raise Malformed(f"it is nested more than {DEPTH} deep")
         if isinstance(value, dict):
             for key in value:
-                if not isinstance(key, str):
+                if not isinstance(key, str) or (names and not key.isprintable()):
                     raise Malformed(f"{shown(str(key))} stands where a name should be")
                 _check_text(key)
             waiting += [(child, depth + 1) for child in value.values()]

@@ -72,6 +72,7 @@ def test_json_lines_name_the_line() -> None:
         (f"a: {'9' * 6000}", "is not valid YAML"),
         (f"a: {2**70}", "a number of 71 bits"),
         ("a: 1\nb: 2\na: 3\n", "line 1: has a key twice"),
+        ('"a\\0b": 2\n', "stands where a name should be"),
         ("1: 2\n", "1 stands where a name should be"),
         ("a: !!binary eA==\n", "line 1: has a tag"),
         ("a: !!timestamp x\n", "line 1: has a tag"),

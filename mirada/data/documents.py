@@ -27,7 +27,7 @@ from mirada.config import Section
 from mirada.contracts import EOS, PAD, Reading, Rows
 from mirada.data.corpus import CHUNK, Corpus, batched, write_corpus
 from mirada.data.doctor import Notify, fingerprint
-from mirada.data.prepared import LARGE_FILE, finish, is_prepared, reopen, reopening
+from mirada.data.prepared import LARGE_FILE, check_dev, finish, is_prepared, reopen, reopening
 from mirada.data.text import lines
 from mirada.data.tokenizer import Tokenizer, TokenizerConfig
 from mirada.errors import DataError
@@ -129,6 +129,7 @@ def prepare(
         with reopening(folder):
             report: Report = reopen(folder, Report)
             dev = read_json(folder / "dev.json", list[str], DataError, LARGE_FILE)
+            check_dev(dev, folder / "dev.json")
             tokenizer = Tokenizer.load(folder / "tokenizer.json")
             corpus = Corpus(folder / "corpus")
             corpus.check((tokenizer.size, 0), LONGEST)

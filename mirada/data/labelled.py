@@ -33,7 +33,7 @@ from mirada.data.batching import Groups
 from mirada.data.classes import LabelNames, contradicting, hold_out, other_labels, repeated
 from mirada.data.corpus import Corpus, write_corpus
 from mirada.data.doctor import Notify, fingerprint
-from mirada.data.prepared import LARGE_FILE, finish, is_prepared, reopen, reopening
+from mirada.data.prepared import LARGE_FILE, check_dev, finish, is_prepared, reopen, reopening
 from mirada.data.readers import Pair, Wanted
 from mirada.data.readers.labelled import TAB, example, unreadable
 from mirada.data.sources import PairFiles
@@ -226,6 +226,7 @@ def _open(folder: Path, longest: int) -> PreparedTexts:
         report: Report = reopen(folder, Report)
         labels = read_json(folder / "labels.json", LabelNames, DataError)
         dev = read_json_lines(folder / "dev.jsonl", tuple[str, str], DataError, LARGE_FILE)
+        check_dev(dev, folder / "dev.jsonl")
         corpus, tokenizer = Corpus(folder / "corpus"), Tokenizer.load(folder / "tokenizer.json")
         corpus.check((tokenizer.size, len(labels)), longest)
         corpus.target.check(len(labels), longest=1, shortest=1)

@@ -22,7 +22,7 @@ from pydantic import BaseModel
 from mirada.data.checks import KINDS, CheckConfig, faults
 from mirada.data.corpus import Corpus, write_corpus
 from mirada.data.doctor import Diagnosis, Doctor, Held, Notify, fingerprint
-from mirada.data.prepared import LARGE_FILE, finish, is_prepared, reopen, reopening
+from mirada.data.prepared import LARGE_FILE, check_dev, finish, is_prepared, reopen, reopening
 from mirada.data.readers import Pair
 from mirada.data.sources import DataConfig, PairFiles
 from mirada.data.tokenizer import Tokenizer, TokenizerConfig
@@ -170,6 +170,7 @@ def _open(folder: Path, longest: int) -> Prepared:
         separate = (folder / "target.json").exists()
         target = Tokenizer.load(folder / "target.json") if separate else source
         dev = read_json_lines(folder / "dev.jsonl", Example, DataError, LARGE_FILE)
+        check_dev(dev, folder / "dev.jsonl")
         corpus = Corpus(folder / "corpus")
         corpus.check((source.size, target.size), longest)
         return Prepared(corpus, dev, source, target, report)

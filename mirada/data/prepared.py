@@ -10,7 +10,7 @@ import io
 import json
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -72,6 +72,12 @@ def _described(path: Path) -> dict[str, Any]:
 
 def _digest(content: BinaryIO) -> str:
     return hashlib.file_digest(content, "sha256").hexdigest()  # type: ignore[arg-type]  # it has what that needs
+
+
+def check_dev(dev: Sized, path: Path) -> None:
+    """Refuse a dev set that nothing can be measured with."""
+    if not len(dev):
+        raise DataError(f"{path}: is damaged (it has no examples)")
 
 
 @contextmanager

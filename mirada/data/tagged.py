@@ -30,7 +30,7 @@ import numpy.typing as npt
 
 from mirada.data.corpus import CHUNK, Corpus, batched, write_corpus
 from mirada.data.doctor import Notify, fingerprint
-from mirada.data.prepared import LARGE_FILE, finish, is_prepared, open_numbers, reopen, reopening
+from mirada.data.prepared import LARGE_FILE, check_dev, finish, is_prepared, open_numbers, reopen, reopening
 from mirada.data.readers.conll import Tagged
 from mirada.data.tags import (
     MOST_KNOWN,
@@ -147,6 +147,9 @@ def _open(folder: Path, longest: int) -> PreparedTags:
     with reopening(folder):
         report: Report = reopen(folder, Report)
         kit, dev = Tags.read(folder), read_json_lines(folder / "dev.jsonl", Example, DataError, LARGE_FILE)
+        check_dev(dev, folder / "dev.jsonl")
+        if any(len(words) != len(tags) or not words for words, tags in dev):
+            raise DataError(f"{folder / 'dev.jsonl'}: is damaged (it has not a tag for each word)")
         corpus = Corpus(folder / "corpus")
         corpus.check((kit.tokenizer.size, len(kit.labels) + 1 if kit.labels else 2), longest)
         if not np.array_equal(corpus.source.offsets, corpus.target.offsets):

@@ -31,7 +31,7 @@ from mirada.config import Section
 from mirada.contracts import BOS, EOS
 from mirada.data.checks import KINDS, has_invalid_bytes
 from mirada.data.doctor import Notify
-from mirada.data.prepared import LARGE_FILE, finish, is_prepared, reopen, reopening
+from mirada.data.prepared import LARGE_FILE, check_dev, finish, is_prepared, reopen, reopening
 from mirada.data.stream import Stream, write_stream
 from mirada.data.text import lines, shown_path
 from mirada.data.tokenizer import UNK, Tokenizer, TokenizerConfig
@@ -382,6 +382,7 @@ def _open(folder: Path) -> PreparedText:
         report: Report = reopen(folder, Report)
         dev = read_json_lines(folder / "dev.jsonl", str, DataError, LARGE_FILE)
         tokenizer = Tokenizer.load(folder / "tokenizer.json")
+        check_dev(Spelling(tokenizer).read("".join(dev))[1:], folder / "dev.jsonl")
         path = folder / "counts.json"
         counts = load_counts(read_bytes(path, DataError), tokenizer.size, path)
         stream = Stream(folder / "stream")

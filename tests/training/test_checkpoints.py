@@ -165,6 +165,7 @@ def test_a_damaged_log_is_read_as_far_as_it_can_be(tmp_path: Path) -> None:
         ("prepared.json", b"null"),
         ("prepared.json", b'{"read": "x"}'),
         ("dev.jsonl", b'["a"]\n'),
+        ("dev.jsonl", b""),
         ("source.json", b"{}"),
         ("corpus/corpus.json", b'{"dtype": "float64", "fingerprint": "x"}'),
         ("corpus/source.ids", b"x"),

@@ -18,7 +18,7 @@ from torch.nn.functional import affine_grid, grid_sample
 from mirada.contracts import Reading, Rows
 from mirada.data.pictures.format import Format
 from mirada.data.pictures.pixels import Pixels
-from mirada.data.prepared import LARGE_FILE, open_array
+from mirada.data.prepared import LARGE_FILE, check_dev, open_array
 from mirada.errors import BundleError, DataError
 from mirada.parsing import load_json_lines, read_json
 
@@ -80,6 +80,7 @@ class Pictures(Generic[Label]):
         pixels = open_pixels(folder / "dev.npy", shape)
         if not len(pixels) == len(about.labels) == len(about.places):
             raise DataError(f"{folder / 'dev.json'}: is damaged (it has not a label for each picture)")
+        check_dev(about.labels, folder / "dev.json")
         return cls(pixels, about.labels, about.places)
 
     @classmethod
