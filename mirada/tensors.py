@@ -71,9 +71,12 @@ def _physical_memory() -> int:
 
 
 def load_tensors(
-    content: bytes, where: str | Path, error: type[MiradaError], largest: float = math.inf
+    content: bytes, where: str | Path, error: type[MiradaError], largest: float = math.inf, loose: str = "\0"
 ) -> dict[str, Tensor]:
-    """Tensors from the bytes of their file, if all their numbers are finite and none is beyond ± `largest`."""
+    """Tensors from the bytes of their file, if all their numbers are finite and none is beyond ± `largest`.
+
+    Those whose names begin with `loose` may hold anything.
+    """
     try:
         found = load(content)
     except (SafetensorError, KeyError, ValueError, RuntimeError, TypeError) as fault:  # KeyError: a type it cannot make
@@ -81,6 +84,8 @@ def load_tensors(
             f"{where}: has been altered or damaged (not readable as tensors: {str(fault).splitlines()[0][:80]!r})"
         ) from None
     for name, tensor in found.items():
+        if name.startswith(loose):
+            continue
         if tensor.is_floating_point() and not torch.isfinite(tensor).all():
             raise error(f"{where}: has been altered or damaged ({name[:80]!r} has values that are not finite numbers)")
         if tensor.is_floating_point() and tensor.numel() and tensor.abs().max() > largest:

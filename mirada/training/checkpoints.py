@@ -115,7 +115,7 @@ def _read(folder: Path, step: int) -> tuple[Progress, dict[str, Tensor]]:
         raise Malformed(f"it is of step {progress.step}, and is called {step}")
     if problem := progress.contradiction:
         raise Malformed(problem)
-    return progress, load_tensors(content, path, TrainingError)
+    return progress, load_tensors(content, path, TrainingError, loose="carried.")
 
 
 def changed(before: dict[str, Any], now: dict[str, Any]) -> str:

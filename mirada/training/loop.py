@@ -351,7 +351,10 @@ class Training(Generic[Model]):
                     self.average[index].copy_(tensors[f"average.{name}"])
         self.optimizers.restore(_below("optimizer.", tensors))
         if hasattr(self.objective, "carried"):
-            self.objective.carried = {name: t.to(self.device) for name, t in _below("carried.", tensors).items()}
+            carried = {name: t.to(self.device) for name, t in _below("carried.", tensors).items()}
+            if hasattr(self.objective, "fits") and not self.objective.fits(self.model, carried):
+                raise TrainingError(f"{self.folder}: the checkpoint carries a state that is not this model's")
+            self.objective.carried = carried
         self._earlier = progress.seconds
         self.progress, self._saved_step = progress, progress.step
         self._spent = self.spent
