@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import cos, pi, sqrt
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -14,20 +14,23 @@ BATCH_TOKENS = 4000
 """In a batch, where nothing says otherwise and there is enough data."""
 
 
+Decay = Annotated[float, Field(ge=0, lt=1)]
+
+
 class TrainConfig(Section):
     """How a model is trained; the defaults suit a CPU."""
 
     optimizer: Literal["muon", "adamw", "adam", "sgd"] = "muon"
     """Muon learned fastest in short trials; the others are there for comparison, and for papers' recipes."""
-    lr: float = Field(8e-3, gt=0)
+    lr: float = Field(8e-3, gt=0, allow_inf_nan=False)
     """The highest learning rate, reached after the warm-up."""
-    betas: tuple[float, float] = (0.9, 0.98)
+    betas: tuple[Decay, Decay] = (0.9, 0.98)
     """Adam's decay rates of the first and second moment."""
     momentum: float = Field(0.9, ge=0, lt=1)
     """Of SGD."""
-    weight_decay: float = Field(0.0, ge=0)
+    weight_decay: float = Field(0.0, ge=0, allow_inf_nan=False)
     """Shrinks matrices a little at every step, apart from the loss (AdamW, Muon)."""
-    penalty: float = Field(0.0, ge=0)
+    penalty: float = Field(0.0, ge=0, allow_inf_nan=False)
     """λ in loss + λΣW², over all matrices: large weights cost."""
     schedule: Literal["auto", "linear", "cosine", "inverse_sqrt", "constant"] = "auto"
     """How the rate falls. `auto`: linear to zero at the end of the budget, 1/√step when there is no budget."""
@@ -39,13 +42,13 @@ class TrainConfig(Section):
     accumulate: int = Field(1, ge=1)
     """Batches whose gradients are added up for one step."""
     label_smoothing: float = Field(0.1, ge=0, lt=1)
-    clip: float = Field(1.0, ge=0)
+    clip: float = Field(1.0, ge=0, allow_inf_nan=False)
     """The largest norm of the gradient; 0 does not clip."""
     average: float = Field(0.02, ge=0, lt=1)
     """Keep a running average of the weights over this share of the steps so far, and score and save that; 0 is off."""
     base: str | None = None
     """The bundle to go on from, if any (`--base`)."""
-    minutes: float | None = Field(None, gt=0)
+    minutes: float | None = Field(None, gt=0, allow_inf_nan=False)
     epochs: int | None = Field(None, ge=1)
     steps: int | None = Field(None, ge=1)
     patience: int | None = Field(None, ge=1)
@@ -56,7 +59,7 @@ class TrainConfig(Section):
     """Dev examples that a validation looks at while training; the final scores use up to 2,000."""
     checkpoint_every: int | None = Field(None, ge=1)
     """Steps between checkpoints; unless given, about a minute."""
-    seed: int = Field(1, ge=0)
+    seed: int = Field(1, ge=0, lt=2**32)
     threads: int | None = Field(None, ge=1, le=1024)
     """Unless given, one a core."""
     device: str = "auto"

@@ -97,7 +97,7 @@ class Timeline:
         rows: Any = lines[1:]
         try:
             head: _Head = check(_Head, lines[0] if lines else None)
-            times = check(list[str] | list[None], [row[0] if row else 0 for row in rows])
+            times = check(list[str] | list[None], [row[0] if row and isinstance(row, list) else 0 for row in rows])
             values = np.array(check(list[list[FiniteFloat]], [row[1:] for row in rows]), np.float64)
         except (Malformed, ValueError) as fault:
             raise DataError(f"{where}: is damaged ({str(fault)[:200]})") from None
