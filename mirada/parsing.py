@@ -63,8 +63,8 @@ def load_json_lines(text: str, shape: Any, where: str | Path, error: type[Mirada
 # ── text ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def parse_json(content: bytes | str) -> Any:
-    """The value of a JSON text; Malformed if it is none."""
+def parse_json(content: bytes | str, halves: bool = False) -> Any:
+    """The value of a JSON text; Malformed if it is none. With `halves`, texts may have half characters (file names)."""
     try:
         value = json.loads(content, object_pairs_hook=_once)
     except Malformed:
@@ -73,7 +73,7 @@ def parse_json(content: bytes | str) -> Any:
         raise Malformed("it is nested too deeply") from None
     except ValueError as error:
         raise Malformed(f"it is not JSON: {shown(str(error))}") from None
-    _check_plain(value)
+    _check_plain(value, halves=halves)
     return value
 
 
@@ -142,7 +142,7 @@ def _check_events(text: str) -> None:
             depth -= 1
 
 
-def _check_plain(value: Any, names: bool = False) -> None:
+def _check_plain(value: Any, names: bool = False, halves: bool = False) -> None:
     """Refuse values that are not plain, too deep or too large (and keys that are no `names`); without recursion."""
     waiting = [(value, 0)]
     while waiting:
@@ -153,12 +153,12 @@ def _check_plain(value: Any, names: bool = False) -> None:
             for key in value:
                 if not isinstance(key, str) or (names and not key.isprintable()):
                     raise Malformed(f"{shown(str(key))} stands where a name should be")
-                _check_text(key)
+                _check_text(key, halves)
             waiting += [(child, depth + 1) for child in value.values()]
         elif isinstance(value, list):
             waiting += [(child, depth + 1) for child in value]
         elif isinstance(value, str):
-            _check_text(value)
+            _check_text(value, halves)
         elif isinstance(value, int):
             if abs(value) > LARGEST_INTEGER:
                 raise Malformed(f"it has a number of {value.bit_length()} bits")
@@ -166,8 +166,8 @@ def _check_plain(value: Any, names: bool = False) -> None:
             raise Malformed(f"it has a value of type {type(value).__name__}")
 
 
-def _check_text(text: str) -> None:
-    if not text.isascii():
+def _check_text(text: str, halves: bool) -> None:
+    if not halves and not text.isascii():
         try:
             text.encode("utf-8")
         except UnicodeEncodeError:

@@ -8,18 +8,17 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
-from pydantic import BaseModel, Field, FiniteFloat
+from pydantic import AfterValidator, BaseModel, Field, FiniteFloat
 from torch import Tensor
 
 from mirada.config import Section
-from mirada.data.classes import LabelNames
 from mirada.data.pictures.pixels import Pixels, Scale, fit, is_grey
 from mirada.errors import BundleError, ConfigError
-from mirada.parsing import load_json
+from mirada.parsing import Malformed, check, parse_json
 
 PatchFor = Callable[[int, int], int]
 """How large a patch is in pictures of a height and width."""
@@ -62,12 +61,21 @@ class Format:
     @classmethod
     def from_json(cls, text: str | bytes, where: str | Path = "pictures.json") -> tuple[list[str], Format]:
         """Labels and format."""
-        found: _About = load_json(text, _About, where, BundleError)
-        if not len(found.mean) == len(found.std) == found.shape[0]:
-            raise BundleError(f"{where}: is damaged (its shape does not fit its means)")
-        if math.prod(found.shape) > MOST_PIXELS:
-            raise BundleError(f"{where}: is damaged (pictures of {found.shape} are larger than any that are taken)")
+        try:
+            found: _About = check(_About, parse_json(text, halves=True))
+            if not len(found.mean) == len(found.std) == found.shape[0]:
+                raise Malformed("its shape does not fit its means")
+            if math.prod(found.shape) > MOST_PIXELS:
+                raise Malformed(f"pictures of {found.shape} are larger than any that are taken")
+        except Malformed as fault:
+            raise BundleError(f"{where}: does not describe pictures ({fault})") from None
         return found.labels, cls(found.shape, found.mean, found.std, found.scale)
+
+
+def _names(labels: list[Any]) -> list[Any]:
+    if not all(isinstance(label, str) for label in labels) or len(set(labels)) < len(labels):
+        raise ValueError("labels are different texts")
+    return labels
 
 
 Side = Annotated[int, Field(ge=1, le=16_384)]
@@ -77,7 +85,7 @@ Spread = Annotated[FiniteFloat, Field(ge=1e-6)]
 class _About(BaseModel):
     """What pictures.json says."""
 
-    labels: LabelNames
+    labels: Annotated[list[Any], AfterValidator(_names)]  # names of folders, which need not be Unicode
     shape: tuple[Annotated[int, Field(ge=1, le=4)], Side, Side, Side]
     mean: tuple[FiniteFloat, ...]
     std: tuple[Spread, ...]
