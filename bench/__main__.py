@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from itertools import takewhile
 
-MEASUREMENTS = ["training_speed", "decoding_speed", "generation_speed", "joeynmt_speed", "kills", "fuzz"]
+MEASUREMENTS = ["training_speed", "decoding_speed", "generation_speed", "joeynmt_speed", "kills", "fuzz", "tamper"]
 DOWNLOADS = ["minilm", "shakespeare", "pictures", "pretraining"]
 """Those that need a download, and so are only run when they are named."""
 
@@ -14,11 +15,13 @@ def main() -> None:
     if sys.argv[1:2] == ["mutants"]:  # takes hours, and options
         import_module("bench.mutants").main(sys.argv[2:])
         return
-    for name in sys.argv[1:] or MEASUREMENTS:
+    words = list(takewhile(lambda word: not word.startswith("-"), sys.argv[1:]))  # what follows are options of one
+    for name in words or MEASUREMENTS:
         if name not in MEASUREMENTS + DOWNLOADS:
             sys.exit(f"there is no measurement {name!r}; there are: {', '.join(MEASUREMENTS + DOWNLOADS)}")
         print(f"── {name}", flush=True)
         import_module(f"bench.{name}").main()
 
 
-main()
+if __name__ == "__main__":  # not in the processes that a measurement starts
+    main()

@@ -11,7 +11,7 @@ from mirada import config as configuration
 from mirada import models, tasks
 from mirada.data.checkup import check
 from mirada.data.sources import Paths, data_settings
-from mirada.errors import BundleError, UsageError
+from mirada.errors import BundleError, ConfigError, UsageError
 from mirada.model import aligned, load
 from mirada.model import info as bundle_info
 from mirada.model import info_text as bundle_text
@@ -19,6 +19,7 @@ from mirada.tasks.task import Model
 from mirada.training import finetune, status, workspace
 from mirada.training.loop import Event, Listener
 from mirada.training.run import check_config, run
+from mirada.training.settings import MAY_CHANGE
 
 __all__ = ["Model", "check", "info", "info_text", "load", "train"]
 
@@ -118,6 +119,9 @@ def _effective(
     named = configuration.merge(from_file, settings or {}).get("model", {})
     wanted = model or (named.get("name") if isinstance(named, dict) else None)
     asked = task or from_file.get("task")
+    for name, value in (("task", asked), ("model.name", wanted)):
+        if not isinstance(value, str | None):
+            raise ConfigError(f"{name}: should be a name, not {value!r:.40}")
     if asked == "classification" and wanted is None and base is None and _holds_pictures(given["data"].get("files")):
         wanted = "vit"
     if base is not None:
@@ -150,9 +154,8 @@ def _holds_pictures(files: Sequence[str] | None) -> bool:
 
 def _resumed(work: workspace.Workspace, changes: configuration.Values) -> configuration.Values:
     """The configuration of an earlier run, with the changes that a resumed run may have."""
-    may_change = {"minutes", "epochs", "steps", "threads", "device", "checkpoint_every", "patience", "validate_every"}
     for section, part in changes.items():
         for key in part if isinstance(part, dict) else [None]:
-            if section != "train" or key not in may_change:
+            if section != "train" or key not in MAY_CHANGE:
                 raise UsageError(f"{section}.{key}: cannot change in a resumed run; start a new one for that")
     return check_config(configuration.merge(configuration.read(work.run / "config.yaml"), changes))

@@ -30,18 +30,18 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from torch import Tensor, nn
 
 from mirada import config as configuration
+from mirada.card import check_card
 from mirada.errors import BundleError
-from mirada.files import sync_folder, write_bytes, write_text
+from mirada.files import read_bytes, sync_folder, write_bytes, write_text
+from mirada.tensors import check_forms, forms_of, load_tensors, read_content
 
 FORMAT = 2
-SMALL_FILE = 64 * 2**20
-"""Bytes that a card, a configuration or a tokenizer has at most."""
+LARGEST_WEIGHT = 1e9
+"""No trained model has larger ones, and what is computed with such numbers is not finite."""
 PARTIAL, NEW = "bundle.partial", "bundle.new"
 """Folders inside a bundle: the next one while it is written, and while it is moved to its place."""
 DEV, EXCLUDED = "data/dev.jsonl", "data/excluded.tsv"
@@ -75,14 +75,7 @@ def weights_of(model: nn.Module) -> dict[str, Tensor]:
 
 def put_weights(model: nn.Module, weights: Mapping[str, Tensor], where: str) -> None:
     """Fill a model with weights; names and shapes must be those of the model, exactly."""
-    wanted = {name: tuple(tensor.shape) for name, tensor in weights_of(model).items()}
-    given = {name: tuple(tensor.shape) for name, tensor in weights.items()}
-    if wanted != given:
-        names = sorted(name for name in wanted.keys() | given.keys() if wanted.get(name) != given.get(name))
-        raise BundleError(
-            f"{where}: the weights do not fit the configuration: {names[0]} should have shape "
-            f"{wanted.get(names[0], 'none')}, not {given.get(names[0], 'none')} ({len(names)} differ)"
-        )
+    check_forms(forms_of(model), weights, where, BundleError)
     model.load_state_dict(dict(weights), strict=False)
 
 
@@ -166,7 +159,7 @@ def _members(card: Mapping[str, Any]) -> list[str]:
 def _members_at_the_top(folder: Path) -> set[str]:
     """The files of the bundle that is being replaced."""
     try:
-        card = _checked_card(_read_file(folder / "card.json", None), folder / "card.json")
+        card = check_card(_read_file(folder / "card.json", None), folder / "card.json", FORMAT)
         return {name for name in _members(card) if (folder / name).is_file()}
     except BundleError:  # there is none, or nobody can tell what belonged to it
         return set()
@@ -224,12 +217,9 @@ def read(path: Path) -> Bundle:
 
 def _read(path: Path) -> Bundle:
     card = read_card(path)
+    need(card["files"], path, "model.safetensors", "config.yaml")
     contents = {name: _read_member(path, name, digest) for name, digest in card["files"].items()}
-    need(contents, path, "model.safetensors", "config.yaml")
-    try:
-        weights = load_tensors(contents.pop("model.safetensors"))
-    except SafetensorError as error:
-        raise BundleError(f"{path / 'model.safetensors'}: cannot be read ({error})") from None
+    weights = load_tensors(contents.pop("model.safetensors"), path / "model.safetensors", BundleError, LARGEST_WEIGHT)
     config = configuration.parse(contents["config.yaml"], path / "config.yaml")
     return Bundle(path, card, config, contents, weights)
 
@@ -295,7 +285,7 @@ def _read_member(folder: Path, name: str, digest: str | None) -> bytes:
     return _read_file(folder / name, digest)
 
 
-def need(files: Mapping[str, bytes], path: Path, *names: str) -> None:
+def need(files: Mapping[str, Any], path: Path, *names: str) -> None:
     """Refuse a bundle that does not have these files."""
     missing = [name for name in names if name not in files]
     if missing:
@@ -311,40 +301,11 @@ def read_card(path: Path) -> dict[str, Any]:
         if any((path / name).exists() for name in ("run/config.yaml", "run.new/config.yaml", "config.yaml")):
             raise BundleError(f"{path}: its training has not finished; go on with: mirada train --resume {path}")
         raise BundleError(f"{path}: is not a bundle (it has no card.json)")
-    return _checked_card(_read_member(path, "card.json", None), path / "card.json")
-
-
-def _checked_card(content: bytes, file: Path) -> dict[str, Any]:
-    try:
-        card = json.loads(content)
-    except ValueError:
-        raise BundleError(f"{file}: is damaged (not JSON)") from None
-    known = isinstance(card, dict) and isinstance(card.get("format"), int) and isinstance(card.get("files"), dict)
-    optional = card.get("optional", {}) if known else None
-    if not isinstance(optional, dict) or not all(
-        _plain(name.removeprefix("data/") if name in optional else name) and isinstance(digest, str)
-        for name, digest in {**card["files"], **optional}.items()
-    ):
-        raise BundleError(f"{file}: is damaged (it does not name its format and files)")
-    if card["format"] > FORMAT:
-        raise BundleError(
-            f"{file.parent}: has format {card['format']}, this Mirada reads up to {FORMAT}: install a newer one "
-            f"(it was written by {card.get('software', {}).get('mirada', 'an unknown version')})"
-        )
-    return card
-
-
-def _plain(name: str) -> bool:
-    return name == Path(name).name and name not in ("", ".", "..")
+    return check_card(_read_member(path, "card.json", None), path / "card.json", FORMAT)
 
 
 def _read_file(path: Path, digest: str | None) -> bytes:
-    try:
-        if path.suffix != ".safetensors" and path.stat().st_size > SMALL_FILE:
-            raise BundleError(f"{path}: is larger than {SMALL_FILE // 2**20} MiB, which it never should be")
-        content = path.read_bytes()
-    except OSError as error:
-        raise BundleError(f"{path}: cannot be read ({error.strerror})") from None
+    content = (read_content if path.suffix == ".safetensors" else read_bytes)(path, BundleError)
     if digest is not None and hashlib.sha256(content).hexdigest() != digest:
         raise BundleError(f"{path}: has been altered or damaged since the bundle was written (its checksum differs)")
     return content

@@ -17,6 +17,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
 from mirada.errors import ConfigError
+from mirada.files import read_bytes
+from mirada.parsing import Malformed, parse_yaml
 
 Values = dict[str, Any]
 """Settings as plain nested values: {"model": {"width": 256}, …}."""
@@ -103,6 +105,10 @@ WORDS = {
 """What each kind of pydantic's errors means (its name without _type or _parsing)."""
 
 
+LARGEST = 4 * 2**20
+"""Bytes that a configuration has at most: the names of a hundred thousand data files."""
+
+
 class Section(BaseModel):
     """A part of the configuration. Unknown keys are errors; a built section does not change."""
 
@@ -116,27 +122,22 @@ S = TypeVar("S", bound=Section)
 
 def read(path: str | Path) -> Values:
     """The settings of a YAML file."""
-    try:
-        return parse(Path(path).read_bytes(), path)
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read ({error.strerror})") from None
+    return parse(read_bytes(Path(path), ConfigError, LARGEST), path)
 
 
-def parse(content: bytes, path: str | Path) -> Values:
-    """The settings that a YAML file holds; `path` is for the person who has to mend it."""
+def parse(content: bytes, where: str | Path) -> Values:
+    """The settings of a YAML text."""
     try:
-        values = yaml.safe_load(content.decode("utf-8"))
+        values = parse_yaml(content.decode("utf-8"))
     except UnicodeDecodeError:
-        raise ConfigError(f"{path}: is not UTF-8 text, so it is no configuration file") from None
-    except yaml.YAMLError as error:
-        where = getattr(error, "problem_mark", None)
-        line = f" line {where.line + 1}:" if where else ""
-        raise ConfigError(f"{path}:{line} is not valid YAML ({getattr(error, 'problem', None) or error})") from None
+        raise ConfigError(f"{where}: is not UTF-8 text, so it is no configuration file") from None
+    except Malformed as fault:
+        raise ConfigError(f"{where}: {fault}") from None
     if values is None:
         return {}
     if not isinstance(values, dict):
         raise ConfigError(
-            f"{path}: a configuration is made of 'section:' and 'key: value' lines, not of {values!r:.40}"
+            f"{where}: a configuration is made of 'section:' and 'key: value' lines, not of {values!r:.40}"
         )
     return values
 
@@ -152,12 +153,21 @@ def override(text: str) -> Values:
     if len(names) == 1 and any(path.startswith(f"{names[0]}.") for path in OPTIONS):
         raise ConfigError(f"--set {text:.60}: {names[0]} is a section; write {names[0]}.key=value")
     try:
-        parsed = yaml.safe_load(value)
-    except (yaml.YAMLError, ValueError, RecursionError):  # a bracket left open, a 31st of February: then it is a word
+        parsed = parse_yaml(value)
+    except Malformed:
         parsed = value
     for name in reversed(names):
         parsed = {name: parsed}
     return parsed
+
+
+def model_name(values: Mapping[str, Any]) -> str:
+    """The name of the model that settings describe."""
+    model = values.get("model")
+    if not isinstance(model, dict) or not isinstance(model.get("name"), str):
+        raise ConfigError("model.name: does not say which model it is (`mirada models` lists them)")
+    name: str = model["name"]
+    return name
 
 
 def merge(*layers: Mapping[str, Any]) -> Values:

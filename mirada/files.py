@@ -1,12 +1,54 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, and read only when they are files, and no larger than they should be."""
 
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
+
+from mirada.errors import MiradaError
+
+SMALL_FILE = 64 * 2**20
+"""Bytes that a card, a configuration, a tokenizer or a dev set has at most."""
+
+
+def open_regular(path: Path, error: type[MiradaError]) -> BinaryIO:
+    """Open a file to read, if it is a regular one: a FIFO would wait for ever, and a device never end."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as fault:
+        raise error(f"{path}: cannot be read ({fault.strerror})") from None
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        what = "a directory" if stat.S_ISDIR(os.fstat(handle).st_mode) else "neither a file nor a directory"
+        os.close(handle)
+        raise error(f"{path}: cannot be read (it is {what})")
+    return open(handle, "rb")
+
+
+def read_bytes(path: Path, error: type[MiradaError], most: int = SMALL_FILE) -> bytes:
+    """The content of a regular file of at most so many bytes."""
+    with open_regular(path, error) as file:
+        if os.fstat(file.fileno()).st_size > most:
+            raise error(f"{path}: is larger than {most // 2**20} MiB, which it never should be")
+        try:
+            return file.read(most + 1)
+        except OSError as fault:
+            raise error(f"{path}: cannot be read ({fault.strerror})") from None
+
+
+def check_writable(path: Path, error: type[MiradaError]) -> None:
+    """Refuse a path that is there already and is no regular file: to write to a FIFO would wait for ever."""
+    try:
+        kind = os.stat(path).st_mode
+    except FileNotFoundError:
+        return
+    except OSError as fault:
+        raise error(f"{path}: cannot be written ({fault.strerror})") from None
+    if not stat.S_ISREG(kind):
+        raise error(f"{path}: cannot be written (it is no regular file); remove it")
 
 
 def write_bytes(path: Path, content: bytes) -> None:

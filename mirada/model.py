@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar, overload
+
+import torch
 
 from mirada import bundle as bundles
 from mirada import config as configuration
 from mirada import models, tasks
 from mirada.blocks import lay_out
 from mirada.bundle import Bundle
+from mirada.card import Card
 from mirada.device import settle
 from mirada.errors import BundleError, ConfigError, UsageError, counted
+from mirada.parsing import Malformed, check
 from mirada.tasks.task import Model, Task
+from mirada.tensors import check_forms, forms_of
 
 M = TypeVar("M", bound=Model)
 
@@ -34,13 +40,17 @@ def load(path: str | Path, kind: type[Model] = Model, *, device: str = "auto", t
     if not issubclass(task.model, kind):
         raise UsageError(f"{path}: is a model for {task.name}; use it with: mirada {task.verb} {path}")
     where = settle(device, threads)
+    config = found.path / "config.yaml"
     try:
-        sections = {"model": models.find(str(found.config["model"]["name"]), task.name).config}
+        sections = {"model": models.find(configuration.model_name(found.config), task.name).config}
         sections |= {name: task.sections[name] for name in task.used}
         built = configuration.build(sections, {name: found.config.get(name) for name in sections})
-    except (ConfigError, KeyError, TypeError) as error:
-        raise BundleError(f"{found.path / 'config.yaml'}: does not describe a model ({error})") from None
-    kit = task.open(found.files, found.path)
+        kit = task.open(found.files, found.path)
+        with torch.device("meta"):  # an outline without numbers: what does not fit takes no memory
+            outline = task.network(built["model"], kit)
+    except ConfigError as error:
+        raise BundleError(f"{config}: does not describe a model ({error})") from None
+    check_forms(forms_of(outline), found.weights, found.path, BundleError)
     network = task.network(built["model"], kit)
     bundles.put_weights(network, found.weights, str(found.path))
     if hasattr(network, "step"):  # it writes, token by token
@@ -50,16 +60,33 @@ def load(path: str | Path, kind: type[Model] = Model, *, device: str = "auto", t
 
 def task_of(found: Bundle) -> Task:
     """The task of a bundle."""
+    return _task(found.card, found.path)
+
+
+def _task(card: Mapping[str, Any], path: Path) -> Task:
     try:
-        return tasks.find(str(found.card["task"]))
-    except (KeyError, UsageError):
-        name = found.card.get("task", "none")
-        raise BundleError(f"{found.path}: is for the task {name!r}, which this Mirada does not know") from None
+        return tasks.find(card["task"])
+    except UsageError:
+        name = str(card["task"])[:40]
+        raise BundleError(f"{path}: is for the task {name!r}, which this Mirada does not know") from None
 
 
 def info(path: str | Path) -> dict[str, Any]:
     """What a bundle is: its card, and its configuration."""
     return {**bundles.read_card(Path(path)), "config": bundles.read_config(Path(path))}
+
+
+def _whole(about: dict[str, Any], path: Path) -> dict[str, Any]:
+    """What a bundle says of itself, with everything in it that `info_text` reads."""
+    task = _task(about, path)
+    try:
+        configuration.model_name(about["config"])
+        data = asdict(check(task.report, about.get("data", {})))
+    except ConfigError as fault:
+        raise BundleError(f"{path / 'config.yaml'}: does not describe a model ({fault})") from None
+    except Malformed as fault:
+        raise BundleError(f"{path / 'card.json'}: is damaged (data.{fault})") from None
+    return {**check(Card, about).model_dump(by_alias=True), "data": data, "config": about["config"]}
 
 
 def imported(about: dict[str, Any]) -> tuple[str, str] | None:
@@ -70,7 +97,7 @@ def imported(about: dict[str, Any]) -> tuple[str, str] | None:
 
 def info_text(path: str | Path) -> str:
     """The same for a person."""
-    about = info(path)
+    about = _whole(info(path), Path(path))
     data, run, model = about["data"], about["training"], about["config"]["model"]
     origin = imported(about)
     unknown = ("data", "dev") if origin else ()  # of a model from elsewhere
@@ -90,7 +117,7 @@ def info_text(path: str | Path) -> str:
         ("written by", ", ".join(f"{name} {version}" for name, version in about["software"].items())),
     ]
     scores = (about["scores"] or {}).get("scores", [])
-    for part, title in (("new", "on its dev part"), ("old", "on the base's")) if "base" in about else ():
+    for part, title in (("new", "on its dev part"), ("old", "on the base's")) if about["base"] else ():
         before, after = about["base"]["before"].get(part), (about["base"].get("after") or {}).get(part)
         if before and after:
             name = next(iter(after))

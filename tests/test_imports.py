@@ -15,7 +15,10 @@ ROOT = Path(mirada.__file__).parent
 # From the ground up. A module or package may import from the lines above its own, never from its own line (but a
 # package's files may import each other) nor from a line below. A new one gets its place here.
 LAYERS = [
-    ["errors", "files"],
+    ["errors"],
+    ["files"],
+    ["parsing"],
+    ["card", "tensors"],
     ["config"],
     ["contracts"],
     ["activations"],

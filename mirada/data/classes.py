@@ -6,11 +6,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import AfterValidator
 
 from mirada.data.text import shown_text
+
+
+def _different(names: list[str]) -> list[str]:
+    if len(set(names)) < len(names):
+        raise ValueError("a label comes twice")
+    return names
+
+
+LabelNames = Annotated[list[str], AfterValidator(_different)]
+"""What classes or tags are called, as it is kept in files."""
 
 Hashes = npt.NDArray[np.uint64]
 Numbers = npt.NDArray[np.int64]

@@ -14,13 +14,16 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import BaseModel
 
+from mirada.data.prepared import open_numbers
 from mirada.errors import DataError
 from mirada.files import write_text
+from mirada.parsing import read_json
 
 Ids = npt.NDArray[np.integer]
 Item = TypeVar("Item")
@@ -28,19 +31,37 @@ CHUNK = 2048
 """Sentences tokenised at a time."""
 
 
+class About(BaseModel):
+    """What corpus.json says."""
+
+    fingerprint: str
+    dtype: Literal["uint16", "uint32"]
+
+
 class Side:
     """One language of a corpus: sentence i is ids[offsets[i] : offsets[i+1]]."""
 
     def __init__(self, folder: Path, name: str, dtype: str):
-        self.offsets: npt.NDArray[np.int64] = np.memmap(folder / f"{name}.offsets", dtype=np.int64, mode="r")
-        size = int(self.offsets[-1])
-        self.ids: Ids = np.memmap(folder / f"{name}.ids", dtype=dtype, mode="r") if size else np.zeros(0, dtype=dtype)
-        if len(self.ids) != size:
-            raise DataError(f"{folder}: {name}.ids has {len(self.ids)} ids, its offsets say {size}: delete the folder")
+        self.name, self.folder = name, folder
+        self.offsets: npt.NDArray[np.int64] = open_numbers(folder / f"{name}.offsets", np.int64)
+        self.ids: Ids = open_numbers(folder / f"{name}.ids", dtype)
+        if not len(self.offsets) or self.offsets[0] != 0 or (np.diff(self.offsets) < 0).any():
+            raise DataError(f"{folder}: {name}.offsets is damaged (its numbers do not rise from 0)")
+        if len(self.ids) != (size := int(self.offsets[-1])):
+            raise DataError(f"{folder}: {name}.ids has {len(self.ids)} ids, its offsets say {size}")
 
     @property
     def lengths(self) -> npt.NDArray[np.int32]:
         return np.diff(self.offsets).astype(np.int32)
+
+    def check(self, vocabulary: int, longest: int, shortest: int = 0) -> None:
+        """Refuse ids beyond a vocabulary, and sentences that are longer or shorter than they may be."""
+        most = int(self.ids.max()) if len(self.ids) else -1
+        if most >= vocabulary:
+            raise DataError(f"{self.folder}: {self.name}.ids is damaged (it has the id {most} of {vocabulary})")
+        lengths = self.lengths
+        if len(lengths) and not shortest <= int(lengths.min()) <= int(lengths.max()) <= longest:
+            raise DataError(f"{self.folder}: {self.name}.offsets is damaged (it has sentences of a wrong length)")
 
     def padded(self, rows: npt.NDArray[np.integer], before: int | None, after: int, pad: int) -> npt.NDArray[np.int64]:
         """The sentences of `rows` side by side [B, length], framed by the ids `before` (if any) and `after`."""
@@ -63,12 +84,21 @@ class Corpus:
 
     def __init__(self, folder: Path):
         self.folder = folder
-        self.about = json.loads((folder / "corpus.json").read_text(encoding="utf-8"))
-        self.source = Side(folder, "source", self.about["dtype"])
-        self.target = Side(folder, "target", self.about["dtype"])
+        self.about: About = read_json(folder / "corpus.json", About, DataError)
+        self.source = Side(folder, "source", self.about.dtype)
+        self.target = Side(folder, "target", self.about.dtype)
+        if len(self.source.offsets) != len(self.target.offsets):
+            raise DataError(f"{folder}: is damaged (its two sides have different numbers of sentences)")
 
     def __len__(self) -> int:
         return len(self.source.offsets) - 1
+
+    def check(self, vocabularies: tuple[int, int], longest: int) -> None:
+        """Refuse a corpus that was altered since it was written, as far as that can be seen."""
+        if not len(self):
+            raise DataError(f"{self.folder}: is damaged (it has no sentences)")
+        for side, vocabulary in zip((self.source, self.target), vocabularies, strict=True):
+            side.check(vocabulary, longest)
 
     @property
     def tokens(self) -> int:
@@ -78,7 +108,7 @@ class Corpus:
     @property
     def fingerprint(self) -> str:
         """Of all ids in order, and so of the data and the tokenizer."""
-        return str(self.about["fingerprint"])
+        return self.about.fingerprint
 
 
 def write_corpus(

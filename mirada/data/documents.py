@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -27,10 +27,12 @@ from mirada.config import Section
 from mirada.contracts import EOS, PAD, Reading, Rows
 from mirada.data.corpus import CHUNK, Corpus, batched, write_corpus
 from mirada.data.doctor import Notify, fingerprint
+from mirada.data.prepared import LARGE_FILE, check_dev, finish, is_prepared, reopen, reopening
 from mirada.data.text import lines
 from mirada.data.tokenizer import Tokenizer, TokenizerConfig
 from mirada.errors import DataError
 from mirada.files import write_text
+from mirada.parsing import read_json
 
 SHORTEST = 4
 """Tokens in a document, below which it is left out: nothing can be hidden in it that could be found again."""
@@ -63,6 +65,10 @@ class DocumentsConfig(Section):
         if not self.files:
             raise ValueError("there is no data: give a text file with a blank line between documents")
         return self
+
+
+LONGEST = 10**9
+"""Tokens of a document: any number, since it is cut into examples later."""
 
 
 @dataclass
@@ -119,11 +125,16 @@ def prepare(
     data: DocumentsConfig, config: TokenizerConfig, folder: Path, notify: Notify, learned: Tokenizer | None = None
 ) -> PreparedDocuments:
     """Read, split and tokenise the documents into `folder`; what an earlier call finished is only opened."""
-    if (folder / "prepared.json").exists():
-        report = Report(**json.loads((folder / "prepared.json").read_text(encoding="utf-8")))
-        dev = json.loads((folder / "dev.json").read_text(encoding="utf-8"))
-        tokenizer = Tokenizer.load(folder / "tokenizer.json")
-        return PreparedDocuments(Corpus(folder / "corpus"), dev, tokenizer, report, data)
+    if is_prepared(folder):
+        with reopening(folder):
+            report: Report = reopen(folder, Report)
+            dev = read_json(folder / "dev.json", list[str], DataError, LARGE_FILE)
+            check_dev(dev, folder / "dev.json")
+            tokenizer = Tokenizer.load(folder / "tokenizer.json")
+            corpus = Corpus(folder / "corpus")
+            corpus.check((tokenizer.size, 0), LONGEST)
+            corpus.source.check(tokenizer.size, LONGEST, SHORTEST)
+            return PreparedDocuments(corpus, dev, tokenizer, report, data)
     folder.mkdir(parents=True, exist_ok=True)
     notify("reading", 0, 0)
     survey = _Survey(data)
@@ -152,7 +163,7 @@ def prepare(
             as_it_is,
             as_it_is,
             vocabulary=tokenizer.size,
-            longest=10**9,
+            longest=LONGEST,
             too_long=lambda place, tokens: None,
             progress=lambda done: notify("tokenising", done, len(survey.hashes)),
         )
@@ -165,7 +176,7 @@ def prepare(
     report = Report(*counts, corpus.fingerprint, notes)
     write_text(folder / "dev.json", json.dumps(dev, ensure_ascii=False))
     write_text(folder / "tokenizer.json", tokenizer.to_json())
-    write_text(folder / "prepared.json", json.dumps(asdict(report), indent=2))
+    finish(folder, report)
     return PreparedDocuments(corpus, dev, tokenizer, report, data)
 
 

@@ -17,7 +17,7 @@ import json
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TextIO
 
@@ -30,16 +30,18 @@ from torch import Tensor
 from mirada.config import Section
 from mirada.contracts import EOS, PAD, Reading, Rows
 from mirada.data.batching import Groups
-from mirada.data.classes import contradicting, hold_out, other_labels, repeated
+from mirada.data.classes import LabelNames, contradicting, hold_out, other_labels, repeated
 from mirada.data.corpus import Corpus, write_corpus
 from mirada.data.doctor import Notify, fingerprint
+from mirada.data.prepared import LARGE_FILE, check_dev, finish, is_prepared, reopen, reopening
 from mirada.data.readers import Pair, Wanted
 from mirada.data.readers.labelled import TAB, example, unreadable
 from mirada.data.sources import PairFiles
 from mirada.data.text import shown_text
 from mirada.data.tokenizer import Tokenizer, TokenizerConfig
-from mirada.errors import DataError
+from mirada.errors import BundleError, DataError
 from mirada.files import write_text
+from mirada.parsing import load_json_lines, read_json, read_json_lines
 
 FEWEST = 10
 """Texts below which there is nothing to learn from."""
@@ -181,8 +183,8 @@ def prepare(
 
     Subwords and labels are those of a base (`learned`), if there is one.
     """
-    if (folder / "prepared.json").exists():
-        return _open(folder)
+    if is_prepared(folder):
+        return _open(folder, data.max_tokens or LONGEST)
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "excluded.tsv", "w", encoding="utf-8", errors="surrogateescape") as excluded:
         survey = _Survey(data, excluded, notify)
@@ -217,15 +219,20 @@ def prepare(
     write_text(folder / "dev.jsonl", dump(dev))
     write_text(folder / "tokenizer.json", cutter.to_json())
     write_text(folder / "labels.json", json.dumps(labels, ensure_ascii=False))
-    write_text(folder / "prepared.json", json.dumps(asdict(report), indent=2))
+    finish(folder, report)
     return PreparedTexts(corpus, dev, cutter, labels, report)
 
 
-def _open(folder: Path) -> PreparedTexts:
-    report = Report(**json.loads((folder / "prepared.json").read_text(encoding="utf-8")))
-    labels = json.loads((folder / "labels.json").read_text(encoding="utf-8"))
-    dev = load((folder / "dev.jsonl").read_text(encoding="utf-8"))
-    return PreparedTexts(Corpus(folder / "corpus"), dev, Tokenizer.load(folder / "tokenizer.json"), labels, report)
+def _open(folder: Path, longest: int) -> PreparedTexts:
+    with reopening(folder):
+        report: Report = reopen(folder, Report)
+        labels = read_json(folder / "labels.json", LabelNames, DataError)
+        dev = read_json_lines(folder / "dev.jsonl", tuple[str, str], DataError, LARGE_FILE)
+        check_dev(dev, folder / "dev.jsonl")
+        corpus, tokenizer = Corpus(folder / "corpus"), Tokenizer.load(folder / "tokenizer.json")
+        corpus.check((tokenizer.size, len(labels)), longest)
+        corpus.target.check(len(labels), longest=1, shortest=1)
+        return PreparedTexts(corpus, dev, tokenizer, labels, report)
 
 
 def dump(examples: Labelled) -> str:
@@ -234,7 +241,7 @@ def dump(examples: Labelled) -> str:
 
 
 def load(text: str) -> Labelled:
-    return [(source, label) for source, label in map(json.loads, text.split("\n")[:-1])]
+    return load_json_lines(text, tuple[str, str], "dev.jsonl", BundleError)
 
 
 def read_labelled(files: PairFiles, parts: int) -> Labelled:

@@ -13,18 +13,22 @@ import heapq
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from pydantic import BaseModel
 
 from mirada.data.checks import KINDS, CheckConfig, faults
 from mirada.data.corpus import Corpus, write_corpus
 from mirada.data.doctor import Diagnosis, Doctor, Held, Notify, fingerprint
+from mirada.data.prepared import LARGE_FILE, check_dev, finish, is_prepared, reopen, reopening
 from mirada.data.readers import Pair
 from mirada.data.sources import DataConfig, PairFiles
 from mirada.data.tokenizer import Tokenizer, TokenizerConfig
-from mirada.errors import DataError
+from mirada.errors import BundleError, DataError
 from mirada.files import write_text
+from mirada.parsing import load_json, load_json_lines, read_json_lines
 
 LEARN_FROM = 2_000_000
 """Sentences a tokenizer is learned from at most; a larger corpus is sampled evenly."""
@@ -35,7 +39,8 @@ FEWEST = 20
 Place = tuple[str, int]
 """A file and a line."""
 
-Examples = list[tuple[str, tuple[str, ...]]]
+Example = tuple[str, tuple[str, ...]]
+Examples = list[Example]
 """Sources with their right translations, to measure with."""
 
 
@@ -77,8 +82,8 @@ def prepare(
 
     Tokenizers are learned from the data unless given.
     """
-    if (folder / "prepared.json").exists():
-        return _open(folder)
+    if is_prepared(folder):
+        return _open(folder, data.max_tokens)
     folder.mkdir(parents=True, exist_ok=True)
     dev_files = data.open_dev()
     dev, passed = read_examples(dev_files) if data.dev else ([], ())
@@ -145,16 +150,32 @@ def _save(prepared: Prepared, folder: Path) -> None:
     write_text(folder / "source.json", source.to_json())
     if target is not source:
         write_text(folder / "target.json", target.to_json())
-    write_text(folder / "prepared.json", json.dumps(asdict(prepared.report), indent=2))
+    finish(folder, prepared.report)
 
 
-def _open(folder: Path) -> Prepared:
-    report = Report(**json.loads((folder / "prepared.json").read_text(encoding="utf-8")))
-    source = Tokenizer.load(folder / "source.json")
-    separate = (folder / "target.json").exists()
-    target = Tokenizer.load(folder / "target.json") if separate else source
-    dev = load_examples((folder / "dev.jsonl").read_text(encoding="utf-8"))
-    return Prepared(Corpus(folder / "corpus"), dev, source, target, report)
+class _Finding(BaseModel):
+    title: str
+    count: int
+    training: str
+
+
+class _Diagnosis(BaseModel):
+    notes: list[str]
+    findings: list[_Finding]
+
+
+def _open(folder: Path, longest: int) -> Prepared:
+    with reopening(folder):
+        report: Report = reopen(folder, Report)
+        load_json(json.dumps(report.diagnosis), _Diagnosis, folder / "prepared.json", DataError)
+        source = Tokenizer.load(folder / "source.json")
+        separate = (folder / "target.json").exists()
+        target = Tokenizer.load(folder / "target.json") if separate else source
+        dev = read_json_lines(folder / "dev.jsonl", Example, DataError, LARGE_FILE)
+        check_dev(dev, folder / "dev.jsonl")
+        corpus = Corpus(folder / "corpus")
+        corpus.check((source.size, target.size), longest)
+        return Prepared(corpus, dev, source, target, report)
 
 
 def read_examples(files: PairFiles) -> tuple[Examples, tuple[str, ...]]:
@@ -177,7 +198,7 @@ def dump_examples(examples: Examples) -> str:
 
 
 def load_examples(text: str) -> Examples:
-    return [(source, tuple(targets)) for source, targets in map(json.loads, text.split("\n")[:-1])]
+    return load_json_lines(text, Example, "dev.jsonl", BundleError)
 
 
 class _Survey:

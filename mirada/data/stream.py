@@ -13,16 +13,19 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from pydantic import BaseModel
 
 from mirada.contracts import PAD, Reading
 from mirada.data.corpus import CHUNK, Ids
+from mirada.data.prepared import open_numbers
 from mirada.errors import DataError
 from mirada.files import write_text
+from mirada.parsing import read_json
 
 Spans = npt.NDArray[np.int64]
 """[B, 2]: the steps [begin, end) of each row of a batch."""
@@ -31,26 +34,37 @@ CHUNK_CHARACTERS = 2**20
 """Characters tokenised at a time, unless one text alone has more."""
 
 
+class About(BaseModel):
+    """What stream.json says."""
+
+    fingerprint: str
+    dtype: Literal["uint16", "uint32"]
+    tokens: int
+    characters: int
+    bytes: int
+
+
 class Stream:
     """The ids of all texts, one behind the other, on disk."""
 
     def __init__(self, folder: Path):
         self.folder = folder
-        path = folder / "stream.ids"
         try:
-            self.about = json.loads((folder / "stream.json").read_text(encoding="utf-8"))
-            dtype, expected = np.dtype(self.about["dtype"]), int(self.about["tokens"])
-            size = path.stat().st_size
-        except (OSError, ValueError, KeyError, TypeError):
-            raise DataError(f"{folder}: has no finished stream of ids; delete the folder and start again") from None
-        if size != expected * dtype.itemsize:
-            raise DataError(
-                f"{path}: has {size} bytes, but {expected} ids need {expected * dtype.itemsize}: delete the folder"
-            )
-        self.ids: Ids = np.memmap(path, dtype=dtype, mode="r") if expected else np.zeros(0, dtype)
+            self.about: About = read_json(folder / "stream.json", About, DataError)
+        except DataError as fault:
+            raise DataError(f"{folder}: has no finished stream of ids; delete the folder ({fault})") from None
+        path, expected = folder / "stream.ids", self.about.tokens * np.dtype(self.about.dtype).itemsize
+        if path.is_file() and (size := path.stat().st_size) != expected:
+            raise DataError(f"{path}: has {size} bytes, but {self.about.tokens} ids need {expected}: delete the folder")
+        self.ids: Ids = open_numbers(path, self.about.dtype)
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def check(self, vocabulary: int) -> None:
+        """Refuse ids that a vocabulary does not have."""
+        if len(self.ids) and (most := int(self.ids.max())) >= vocabulary:
+            raise DataError(f"{self.folder / 'stream.ids'}: is damaged (it has the id {most} of {vocabulary})")
 
     @property
     def tokens(self) -> int:
@@ -59,17 +73,17 @@ class Stream:
     @property
     def characters(self) -> int:
         """Of the texts: what bits per character are counted by."""
-        return int(self.about["characters"])
+        return self.about.characters
 
     @property
     def bytes(self) -> int:
         """Of the texts in UTF-8: what bits per byte are counted by."""
-        return int(self.about["bytes"])
+        return self.about.bytes
 
     @property
     def fingerprint(self) -> str:
         """Of all ids in order, and so of the data and the tokenizer."""
-        return str(self.about["fingerprint"])
+        return self.about.fingerprint
 
 
 def write_stream(

@@ -20,7 +20,7 @@ import json
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TextIO
@@ -30,9 +30,11 @@ import numpy.typing as npt
 
 from mirada.data.corpus import CHUNK, Corpus, batched, write_corpus
 from mirada.data.doctor import Notify, fingerprint
+from mirada.data.prepared import LARGE_FILE, check_dev, finish, is_prepared, open_numbers, reopen, reopening
 from mirada.data.readers.conll import Tagged
 from mirada.data.tags import (
     MOST_KNOWN,
+    Example,
     Examples,
     Hashes,
     TaggedConfig,
@@ -44,8 +46,9 @@ from mirada.data.tags import (
 )
 from mirada.data.text import shown_path, shown_text
 from mirada.data.tokenizer import Tokenizer, TokenizerConfig
-from mirada.errors import DataError
+from mirada.errors import BundleError, DataError
 from mirada.files import write_bytes, write_text
+from mirada.parsing import load_json_lines, read_json_lines
 
 FEWEST = 10
 """Sentences below which there is nothing to learn from."""
@@ -96,8 +99,8 @@ def prepare(
 
     Pieces and labels, or the scale of numbers, are those of a base, if there is one; of another task, its pieces.
     """
-    if (folder / "prepared.json").exists():
-        return _open(folder)
+    if is_prepared(folder):
+        return _open(folder, data.max_tokens)
     base, learned = (known, known.tokenizer) if isinstance(known, Tags) else (None, known)
     folder.mkdir(parents=True, exist_ok=True)
     with (
@@ -136,15 +139,25 @@ def prepare(
     for name, content in kit.files().items():
         write_bytes(folder / name, content)
     write_text(folder / "dev.jsonl", dump(survey.dev))
-    write_text(folder / "prepared.json", json.dumps(asdict(report), indent=2))
-    return _open(folder)
+    finish(folder, report)
+    return _open(folder, data.max_tokens)
 
 
-def _open(folder: Path) -> PreparedTags:
-    report = Report(**json.loads((folder / "prepared.json").read_text(encoding="utf-8")))
-    kit, dev = Tags.read(folder), load((folder / "dev.jsonl").read_text(encoding="utf-8"))
-    numbers = np.memmap(folder / "numbers.f64", dtype=np.float64, mode="r") if kit.numeric else None
-    return PreparedTags(Corpus(folder / "corpus"), numbers, dev, kit, report)
+def _open(folder: Path, longest: int) -> PreparedTags:
+    with reopening(folder):
+        report: Report = reopen(folder, Report)
+        kit, dev = Tags.read(folder), read_json_lines(folder / "dev.jsonl", Example, DataError, LARGE_FILE)
+        check_dev(dev, folder / "dev.jsonl")
+        if any(len(words) != len(tags) or not words for words, tags in dev):
+            raise DataError(f"{folder / 'dev.jsonl'}: is damaged (it has not a tag for each word)")
+        corpus = Corpus(folder / "corpus")
+        corpus.check((kit.tokenizer.size, len(kit.labels) + 1 if kit.labels else 2), longest)
+        if not np.array_equal(corpus.source.offsets, corpus.target.offsets):
+            raise DataError(f"{corpus.folder}: is damaged (pieces and tags are not as many)")
+        numbers = open_numbers(folder / "numbers.f64", np.float64) if kit.numeric else None
+        if numbers is not None and (len(numbers) != len(corpus.source.ids) or np.isinf(numbers).any()):
+            raise DataError(f"{folder / 'numbers.f64'}: is damaged (it has not a number for each piece)")
+        return PreparedTags(corpus, numbers, dev, kit, report)
 
 
 def dump(examples: Examples) -> str:
@@ -153,7 +166,7 @@ def dump(examples: Examples) -> str:
 
 
 def load(text: str) -> Examples:
-    return [(words, tags) for words, tags in map(json.loads, text.split("\n")[:-1])]
+    return load_json_lines(text, Example, "dev.jsonl", BundleError)
 
 
 def _check_dev(dev: Examples, marking: _Marking, base: Tags | None) -> None:

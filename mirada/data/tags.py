@@ -15,20 +15,24 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field, model_validator
+from pydantic import BaseModel, Field, FiniteFloat, model_validator
 
 from mirada.config import Section
 from mirada.contracts import EOS, Sizes
+from mirada.data.classes import LabelNames
 from mirada.data.doctor import fingerprint
 from mirada.data.readers.conll import Conll, Tagged
 from mirada.data.text import shown_path
 from mirada.data.tokenizer import Tokenizer
 from mirada.errors import BundleError, DataError
+from mirada.files import read_bytes
+from mirada.parsing import read_json
 
 MOST_KNOWN = 4_000_000
 """Different words of which a model remembers that it has seen them."""
 
-Examples = list[tuple[list[str], list[str]]]
+Example = tuple[list[str], list[str]]
+Examples = list[Example]
 """Sentences as words and their tags, to measure with."""
 
 Hashes = npt.NDArray[np.uint64]
@@ -147,17 +151,23 @@ class Tags:
     @classmethod
     def read(cls, folder: Path) -> Tags:
         """What `files` wrote."""
-        try:
-            about = json.loads((folder / "tags.json").read_bytes())
-            labels = about.get("labels", [])
-            mean, deviation = float(about.get("mean", 0)), float(about.get("deviation", 1))
-            words = np.frombuffer((folder / "words.u64").read_bytes(), dtype="<u8").astype(np.uint64)
-        except (ValueError, TypeError, AttributeError):
-            raise BundleError(f"{folder / 'tags.json'}: does not say what the tags are, or words.u64 is cut") from None
-        sound = isinstance(labels, list) and all(isinstance(label, str) for label in labels)
-        if not sound or bool(labels) == ("mean" in about) or not deviation > 0:
+        about: _About = read_json(folder / "tags.json", _About, BundleError)
+        if bool(about.labels) == (about.mean is not None):
             raise BundleError(f"{folder / 'tags.json'}: has neither labels nor a scale of numbers")
-        return cls(Tokenizer.load(folder / "tokenizer.json"), labels, mean, deviation, words)
+        content = read_bytes(folder / "words.u64", BundleError, 8 * MOST_KNOWN)
+        if len(content) % 8:
+            raise BundleError(f"{folder / 'words.u64'}: is cut: {len(content):,} bytes are no whole number of words")
+        words = np.frombuffer(content, dtype="<u8").astype(np.uint64)
+        tokenizer = Tokenizer.load(folder / "tokenizer.json")
+        return cls(tokenizer, about.labels, about.mean or 0.0, about.deviation, words)
+
+
+class _About(BaseModel):
+    """What tags.json says: labels, or a scale of numbers."""
+
+    labels: LabelNames = []
+    mean: FiniteFloat | None = None
+    deviation: FiniteFloat = Field(1.0, gt=0)
 
 
 def cut(tokenizer: Tokenizer, sentences: Sequence[Sequence[str]]) -> list[tuple[list[int], list[int]]]:

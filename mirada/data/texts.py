@@ -18,24 +18,26 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field, model_validator
+from pydantic import Field, NonNegativeInt, model_validator
 
 from mirada.config import Section
 from mirada.contracts import BOS, EOS
 from mirada.data.checks import KINDS, has_invalid_bytes
 from mirada.data.doctor import Notify
+from mirada.data.prepared import LARGE_FILE, check_dev, finish, is_prepared, reopen, reopening
 from mirada.data.stream import Stream, write_stream
 from mirada.data.text import lines, shown_path
 from mirada.data.tokenizer import UNK, Tokenizer, TokenizerConfig
 from mirada.errors import BundleError, DataError
-from mirada.files import write_text
+from mirada.files import read_bytes, write_text
+from mirada.parsing import Malformed, check, load_json_lines, parse_json, read_json_lines
 
 FEWEST = 200
 """Characters below which there is nothing to learn from."""
@@ -286,7 +288,7 @@ def prepare(
 
     The units are those of a base (`learned`), if there is one.
     """
-    if (folder / "prepared.json").exists():
+    if is_prepared(folder):
         return _open(folder)
     folder.mkdir(parents=True, exist_ok=True)
     report = Report(held_out=not data.dev)
@@ -322,7 +324,7 @@ def prepare(
     write_text(folder / "dev.jsonl", dump(dev))
     write_text(folder / "tokenizer.json", cutter.to_json())
     write_text(folder / "counts.json", json.dumps(counts.tolist()))
-    write_text(folder / "prepared.json", json.dumps(asdict(report), indent=2))
+    finish(folder, report)
     return PreparedText(stream, dev, cutter, counts, report)
 
 
@@ -376,20 +378,25 @@ def count(stream: Stream, vocabulary: int) -> npt.NDArray[np.int64]:
 
 
 def _open(folder: Path) -> PreparedText:
-    report = Report(**json.loads((folder / "prepared.json").read_text(encoding="utf-8")))
-    dev = load((folder / "dev.jsonl").read_text(encoding="utf-8"))
-    tokenizer = Tokenizer.load(folder / "tokenizer.json")
-    counts = load_counts((folder / "counts.json").read_bytes(), tokenizer.size, folder / "counts.json")
-    return PreparedText(Stream(folder / "stream"), dev, tokenizer, counts, report)
+    with reopening(folder):
+        report: Report = reopen(folder, Report)
+        dev = read_json_lines(folder / "dev.jsonl", str, DataError, LARGE_FILE)
+        tokenizer = Tokenizer.load(folder / "tokenizer.json")
+        check_dev(Spelling(tokenizer).read("".join(dev))[1:], folder / "dev.jsonl")
+        path = folder / "counts.json"
+        counts = load_counts(read_bytes(path, DataError), tokenizer.size, path)
+        stream = Stream(folder / "stream")
+        stream.check(tokenizer.size)
+        return PreparedText(stream, dev, tokenizer, counts, report)
 
 
 def load_counts(content: bytes, vocabulary: int, where: Path) -> npt.NDArray[np.int64]:
     """The counts of a vocabulary's units, from their JSON."""
     try:
-        counts = np.array(json.loads(content), dtype=np.int64)
-    except (ValueError, TypeError, OverflowError):
+        counts = np.array(check(list[NonNegativeInt], parse_json(content)), dtype=np.int64)
+    except Malformed:
         counts = np.zeros(0, dtype=np.int64)
-    if counts.shape != (vocabulary,) or (counts < 0).any():
+    if counts.shape != (vocabulary,):
         raise BundleError(f"{where}: is not a list of {vocabulary:,} counts, one for each unit of the vocabulary")
     return counts
 
@@ -400,4 +407,4 @@ def dump(text: Lines) -> str:
 
 
 def load(text: str) -> Lines:
-    return [str(json.loads(line)) for line in text.split("\n")[:-1]]
+    return load_json_lines(text, str, "dev.jsonl", BundleError)

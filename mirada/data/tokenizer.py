@@ -31,7 +31,9 @@ from mirada.contracts import EOS
 from mirada.data.checks import has_invalid_bytes
 from mirada.data.normalize import aligned, normalize
 from mirada.data.text import shown_text
+from mirada.data.tokenizer_file import WORDS, read_tokenizer
 from mirada.errors import BundleError, InputError
+from mirada.parsing import shown
 
 SPECIALS = ["<pad>", "<s>", "</s>"]
 """In the order of their ids: `contracts.PAD`, `BOS`, `EOS`."""
@@ -41,6 +43,9 @@ UNK = 3
 
 UNKNOWN = "<unk>"
 MASK = "<mask>"
+
+PROBE = "\tPor 1,5 €: «ñandú»… 你好 \U0001f600\n"
+"""A text that every tokenizer has to take."""
 
 SMALLEST, LARGEST = 300, 32_000
 MOST_WORDS, MOST = 30_000, 65_536
@@ -54,9 +59,6 @@ AT_A_TIME = 1_000_000
 Unit = Literal["subwords", "words", "characters", "symbols"]
 Kind = Literal["subwords", "words", "characters", "symbols", "pieces"]
 """What can be learned, and what can be read."""
-
-# Letters, the marks on them and digits, joined by inner apostrophes and hyphens; or else one character.
-_WORD = r"[\p{L}\p{M}\p{N}]+(?:['’\-‐‑][\p{L}\p{M}\p{N}]+)*|\S"
 
 
 class TokenizerConfig(Section):
@@ -154,10 +156,15 @@ class Tokenizer:
 
     @classmethod
     def load(cls, path: Path) -> Tokenizer:
+        text = read_tokenizer(path)
         try:
-            backend = tokenizers.Tokenizer.from_file(str(path))
-        except Exception as error:  # the library raises bare Exception
-            raise BundleError(f"{path}: is not a tokenizer ({error})") from None
+            backend = tokenizers.Tokenizer.from_str(text)
+            backend.encode(PROBE, add_special_tokens=False)
+            backend.decode([0, 1, 2], skip_special_tokens=False)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # the library raises bare Exception, and when it panics a bare BaseException
+            raise BundleError(f"{path}: is not a tokenizer ({shown(str(error))})") from None
         if [backend.token_to_id(special) for special in SPECIALS] != [0, 1, 2]:
             raise BundleError(f"{path}: is not a tokenizer of Mirada's (its first ids are not {', '.join(SPECIALS)})")
         try:
@@ -271,7 +278,7 @@ def _learn_units(
     if steps:
         backend.normalizer = normalizers.Sequence(steps) if len(steps) > 1 else steps[0]
     if unit == "words":
-        backend.pre_tokenizer = pre_tokenizers.Split(tokenizers.Regex(_WORD), "removed", invert=True)
+        backend.pre_tokenizer = pre_tokenizers.Split(tokenizers.Regex(WORDS), "removed", invert=True)
     elif unit == "symbols":
         backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     specials = [*SPECIALS, UNKNOWN, *more]

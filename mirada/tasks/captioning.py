@@ -10,13 +10,21 @@ from typing import Any, overload
 
 import numpy as np
 import torch
+from pydantic import BaseModel, Field
 
 from mirada.bundle import need
 from mirada.contracts import BOS, Captions, Loss, Sizes, Validation
 from mirada.data.corpus import batched
 from mirada.data.doctor import Notify
 from mirada.data.pictures.batches import Pictures
-from mirada.data.pictures.captions import CaptionBatches, CaptionsConfig, PreparedCaptions, prepare, read_captions
+from mirada.data.pictures.captions import (
+    CaptionBatches,
+    CaptionsConfig,
+    PreparedCaptions,
+    Report,
+    prepare,
+    read_captions,
+)
 from mirada.data.pictures.format import Format
 from mirada.data.pictures.pixels import Pixels
 from mirada.data.tokenizer import Tokenizer, TokenizerConfig
@@ -26,6 +34,7 @@ from mirada.evaluation.captions import CaptionScores, evaluate_captions, exact
 from mirada.evaluation.translation import chrf
 from mirada.inspection.gaze import Gaze
 from mirada.models.transformer import Captioner
+from mirada.parsing import load_json
 from mirada.tasks.objectives import CrossEntropy
 from mirada.tasks.sight import READ_AT_ONCE, Picture, Seen, Sight
 from mirada.tasks.task import Task, Told, Writer
@@ -222,6 +231,12 @@ class CaptionModel(Writer):
         )
 
 
+class _Captions(BaseModel):
+    """What captions.json says."""
+
+    longest: int = Field(ge=1, le=65_536)
+
+
 class CaptioningTask(Task):
     """A picture to a text about it."""
 
@@ -259,15 +274,14 @@ class CaptioningTask(Task):
 
     def open(self, files: Mapping[str, bytes], where: Path) -> CaptionKit:
         need(files, where, "tokenizer.json", "pictures.json", "captions.json")
-        try:
-            _, format_ = Format.from_json(files["pictures.json"])
-            longest = int(json.loads(files["captions.json"])["longest"])
-        except (ValueError, TypeError, KeyError, IndexError) as error:
-            raise BundleError(f"{where}: pictures.json and captions.json do not describe captions ({error})") from None
-        return CaptionKit(Tokenizer.load(where / "tokenizer.json"), format_, longest)
+        _, format_ = Format.from_json(files["pictures.json"], where / "pictures.json")
+        about: _Captions = load_json(files["captions.json"], _Captions, where / "captions.json", BundleError)
+        return CaptionKit(Tokenizer.load(where / "tokenizer.json"), format_, about.longest)
 
     def read_dev(self, text: str) -> Pictures[list[str]]:
         return Pictures.load(text)
 
     def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
         return CrossEntropy(smoothing)
+
+    report = Report

@@ -6,14 +6,16 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 import torch
+from pydantic import BaseModel
 from torch import Tensor, nn
 
 from mirada.bundle import need
 from mirada.contracts import EOS, Loss, Reader, Sizes, Validation
 from mirada.data.batching import similar
+from mirada.data.classes import LabelNames
 from mirada.data.doctor import Notify
 from mirada.data.labelled import (
     LONGEST,
@@ -21,6 +23,7 @@ from mirada.data.labelled import (
     LabelledBatches,
     LabelledConfig,
     PreparedTexts,
+    Report,
     framed,
     prepare,
     read_labelled,
@@ -35,6 +38,7 @@ from mirada.errors import BundleError, ConfigError, DataError, InputError, Usage
 from mirada.evaluation.labels import LabelScores, evaluate_labels
 from mirada.inspection.embeddings import Embeddings
 from mirada.models.bag import Bag
+from mirada.parsing import load_json
 from mirada.tasks.objectives import ClassEntropy
 from mirada.tasks.reading import CELLS, embeddings_of, pad, start_from_vectors, validation
 from mirada.tasks.task import Model, Task, Told
@@ -247,6 +251,13 @@ def _kind(parts: int) -> str:
     return "two texts and their label are read" if parts > 1 else "a text and its label are read"
 
 
+class _Named(BaseModel):
+    """What labels.json says; of single texts it may be the labels alone."""
+
+    labels: LabelNames
+    parts: Literal[1, 2] = 1
+
+
 class ClassificationTask(Task):
     """A text, or a pair of texts, to one of a few labels."""
 
@@ -304,17 +315,14 @@ class ClassificationTask(Task):
 
     def open(self, files: Mapping[str, bytes], where: Path) -> Labels:
         need(files, where, "tokenizer.json", "labels.json")
-        try:
-            about = json.loads(files["labels.json"])
-        except ValueError:
-            about = None
-        labels, parts = (about.get("labels"), about.get("parts")) if isinstance(about, dict) else (about, 1)
-        if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels) or parts not in (1, 2):
-            raise BundleError(f"{where / 'labels.json'}: is not a list of labels")
-        return Labels(Tokenizer.load(where / "tokenizer.json"), labels, parts)
+        found = load_json(files["labels.json"], _Named | LabelNames, where / "labels.json", BundleError)
+        about = found if isinstance(found, _Named) else _Named(labels=found)
+        return Labels(Tokenizer.load(where / "tokenizer.json"), about.labels, about.parts)
 
     def read_dev(self, text: str) -> Labelled:
         return load_examples(text)
 
     def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
         return ClassEntropy(smoothing)
+
+    report = Report

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from pydantic import BaseModel, Field, FiniteFloat
 from torch import nn
 
 from mirada.bundle import need
@@ -28,6 +29,7 @@ from mirada.data.text import shown_text
 from mirada.errors import BundleError, ConfigError, DataError, UsageError
 from mirada.evaluation.forecasts import ForecastScores, Intervals, evaluate_forecasts, naive_scale
 from mirada.inspection.forecasts import draw_forecast
+from mirada.parsing import load_json
 from mirada.tasks.forecaster import Forecaster, draw_noise
 from mirada.tasks.objectives import NextNumbers
 from mirada.tasks.task import Model, Task, Told
@@ -279,6 +281,17 @@ def _asked(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(name.removeprefix("column ") for name in names)
 
 
+class _Series(BaseModel):
+    """What series.json says: `Frame` as numbers, and which columns it is of."""
+
+    names: tuple[str, ...]
+    training: int = Field(ge=0)
+    mean: list[FiniteFloat]
+    std: list[FiniteFloat]
+    miss: list[FiniteFloat]
+    period: int | None = Field(ge=2, le=100_000)
+
+
 class ForecastingTask(Task):
     """How a series of numbers goes on."""
 
@@ -338,15 +351,14 @@ class ForecastingTask(Task):
 
     def open(self, files: Mapping[str, bytes], where: Path) -> Seen:
         need(files, where, "series.json")
+        about: _Series = load_json(files["series.json"], _Series, where / "series.json", BundleError)
         try:
-            about = json.loads(files["series.json"])
-            names, training = tuple(map(str, about["names"])), int(about["training"])
-            frame = Frame.from_dict(about)
-        except (ValueError, KeyError, TypeError):
-            raise BundleError(f"{where / 'series.json'}: does not say how to see a series") from None
-        if len(names) != frame.columns:
-            raise BundleError(f"{where / 'series.json'}: has {len(names)} names for {frame.columns} columns")
-        return Seen(names, frame, training)
+            frame = Frame.from_dict(about.model_dump())
+        except BundleError as fault:
+            raise BundleError(f"{where / 'series.json'}: {fault}") from None
+        if len(about.names) != frame.columns:
+            raise BundleError(f"{where / 'series.json'}: has {len(about.names)} names for {frame.columns} columns")
+        return Seen(about.names, frame, about.training)
 
     def read_dev(self, text: str) -> Timeline:
         return Timeline.load(text)
@@ -362,3 +374,5 @@ class ForecastingTask(Task):
 
     def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
         return NextNumbers()
+
+    report = Report

@@ -23,6 +23,7 @@ from mirada.data.texts import (
     Lines,
     Pen,
     PreparedText,
+    Report,
     Spelling,
     TextConfig,
     dump,
@@ -384,3 +385,5 @@ class LanguageTask(Task):
 
     def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
         return NextToken(smoothing)
+
+    report = Report

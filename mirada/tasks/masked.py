@@ -18,13 +18,14 @@ from mirada.data.batching import similar
 from mirada.data.checks import has_invalid_bytes
 from mirada.data.corpus import Ids, batched
 from mirada.data.doctor import Notify
-from mirada.data.documents import DocumentsConfig, GapBatches, PreparedDocuments, documents, prepare
+from mirada.data.documents import DocumentsConfig, GapBatches, PreparedDocuments, Report, documents, prepare
 from mirada.data.text import shown_text
 from mirada.data.tokenizer import Tokenizer, TokenizerConfig
-from mirada.errors import ConfigError, InputError, UsageError
+from mirada.errors import BundleError, ConfigError, InputError, UsageError
 from mirada.evaluation.score import Evaluation, Score
 from mirada.inspection.embeddings import Embeddings
 from mirada.models.bert import BertForPretraining
+from mirada.parsing import load_json_lines
 from mirada.tasks.objectives import GapEntropy
 from mirada.tasks.reading import CELLS, embeddings_of, pad
 from mirada.tasks.task import Model, Task, Told
@@ -270,7 +271,9 @@ class MaskedTask(Task):
         return Vocabulary(Tokenizer.load(where / "tokenizer.json"))
 
     def read_dev(self, text: str) -> list[str]:
-        return [json.loads(line) for line in text.split("\n")[:-1]]
+        return load_json_lines(text, str, "dev.jsonl", BundleError)
 
     def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
         return GapEntropy()
+
+    report = Report

@@ -6,6 +6,7 @@ An objective is `(model, batch) -> Loss`. λΣW², for any of them, is the train
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -156,6 +157,19 @@ class NextToken:
         self.carried = {name: tensor.detach() for name, tensor in left.items() if tensor is not None}
         self.carried["next"] = batch.rows + batch.lengths.to(batch.rows.device)
         return h
+
+    def fits(self, model: Any, carried: Mapping[str, Tensor]) -> bool:
+        """Whether a network could have carried these tensors."""
+        places = carried.get("next")
+        if not carried or places is None:
+            return not carried
+        if places.ndim != 1 or places.dtype != torch.int64 or not len(places) or not hasattr(model, "advance"):
+            return False
+        with torch.no_grad():
+            memory = model.advance(places.new_zeros(len(places), 1).to(next(model.parameters()).device), None)[1]
+        left = {name: getattr(memory, name) for name in ("h", "c", "o")}
+        forms = {name: (t.shape, t.dtype) for name, t in left.items() if t is not None}
+        return forms == {name: (t.shape, t.dtype) for name, t in carried.items() if name != "next"}
 
     def _memory(self, begins: Tensor) -> Memory | None:
         """What the rows that begin at these steps [B] have carried over; zeros where they do not go on."""

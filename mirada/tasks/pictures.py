@@ -17,11 +17,11 @@ from mirada.data.corpus import batched
 from mirada.data.doctor import Notify
 from mirada.data.pictures.batches import PictureBatches, Pictures
 from mirada.data.pictures.format import Format
-from mirada.data.pictures.labelled import PicturesConfig, PreparedPictures, prepare
+from mirada.data.pictures.labelled import PicturesConfig, PreparedPictures, Report, prepare
 from mirada.data.pictures.pixels import BadPicture, Pixels
 from mirada.data.pictures.sources import open_pictures
 from mirada.data.text import shown_text
-from mirada.errors import BundleError, DataError, MiradaError
+from mirada.errors import DataError, MiradaError
 from mirada.evaluation.labels import LabelScores, evaluate_labels
 from mirada.models.vit import ViT
 from mirada.tasks.classification import Classification
@@ -252,13 +252,12 @@ class PicturesTask(Task):
 
     def open(self, files: Mapping[str, bytes], where: Path) -> PictureKit:
         need(files, where, "pictures.json")
-        try:
-            return PictureKit(*Format.from_json(files["pictures.json"]))
-        except (ValueError, TypeError, KeyError, IndexError) as error:
-            raise BundleError(f"{where / 'pictures.json'}: does not describe pictures ({error})") from None
+        return PictureKit(*Format.from_json(files["pictures.json"], where / "pictures.json"))
 
     def read_dev(self, text: str) -> Pictures[str]:
         return Pictures.load(text)
 
     def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
         return ClassEntropy(smoothing)
+
+    report = Report

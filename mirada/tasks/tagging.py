@@ -21,7 +21,7 @@ from mirada.data.batching import Groups, similar
 from mirada.data.checks import has_invalid_bytes
 from mirada.data.corpus import batched
 from mirada.data.doctor import Notify
-from mirada.data.tagged import PreparedTags, prepare
+from mirada.data.tagged import PreparedTags, Report, prepare
 from mirada.data.tagged import dump as dump_examples
 from mirada.data.tagged import load as load_examples
 from mirada.data.tags import Examples, TaggedConfig, Tags, as_number, cut, read_tagged
@@ -359,3 +359,5 @@ class TaggingTask(Task):
     def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
         labels, numbers = StepEntropy(smoothing), StepError()
         return lambda model, batch: (numbers if batch.truth.is_floating_point() else labels)(model, batch)
+
+    report = Report

@@ -169,6 +169,8 @@ class Task:
     """Its part of the configuration: `data`, and what else it needs besides `model` and `train`."""
     used: ClassVar[tuple[str, ...]] = ()
     """Those of them that a trained model still needs."""
+    report: ClassVar[type]
+    """What `Prepared.report` says, and so what its bundles' cards say of the data: a dataclass."""
     defaults: ClassVar[Values] = {}
     """Where its settings should differ from those written in the sections."""
     presets: ClassVar[tuple[str, ...]] = ()

@@ -317,3 +317,5 @@ class TranslationTask(Task):
 
     def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
         return CrossEntropy(smoothing)
+
+    report = Report

@@ -11,42 +11,60 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Annotated, Any
 
-from safetensors import SafetensorError
-from safetensors.torch import load as load_tensors
+from pydantic import Field
 from safetensors.torch import save as save_tensors
 from torch import Tensor
 
 from mirada.errors import TrainingError
 from mirada.files import write_bytes, write_text
+from mirada.parsing import Malformed, check, read_json
+from mirada.tensors import load_tensors, read_content
 
 KEPT = 2
+
+Count = Annotated[int, Field(strict=True, ge=0, le=2**53)]
+Seconds = Annotated[float, Field(strict=True, ge=0, le=1e12)]
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Flag = Annotated[bool, Field(strict=True)]
 
 
 @dataclass
 class Progress:
-    """Where a training is."""
+    """Where a training is. An old checkpoint may lack fields; what it has must be of the right type and range."""
 
-    step: int = 0
-    epoch: int = 0
-    position: int = 0  # batches of this epoch that are done
-    seconds: float = 0.0  # spent on training so far, over all sessions
-    tokens: int = 0
-    best_score: float | None = None
-    best_step: int = 0
-    best_loss: float | None = None
-    improved_step: int = 0  # the last one at which score or loss were better than before
-    examples: int = 0  # training examples since the last validation
-    validation_size: int = 0  # dev examples in every validation; 0 before the first
-    validations: int = 0
-    validation_seconds: float = 0.0
-    validation_pending: bool = False  # one was due, and interrupted
-    skipped: int = 0  # steps left out because of non-finite numbers
+    step: Count = 0
+    epoch: Count = 0
+    position: Count = 0  # batches of this epoch that are done
+    seconds: Seconds = 0.0  # spent on training so far, over all sessions
+    tokens: Count = 0
+    best_score: Number | None = None
+    best_step: Count = 0
+    best_loss: Number | None = None
+    improved_step: Count = 0  # the last one at which score or loss were better than before
+    examples: Count = 0  # training examples since the last validation
+    validation_size: Count = 0  # dev examples in every validation; 0 before the first
+    validations: Count = 0
+    validation_seconds: Seconds = 0.0
+    validation_pending: Flag = False  # one was due, and interrupted
+    skipped: Count = 0  # steps left out because of non-finite numbers
     corpus: str = ""  # the fingerprint of the data
-    finished: bool = False
-    limits: list[float | None] | None = None  # what a finished run was ended by: steps, epochs, minutes, patience
+    settings: dict[str, Any] = field(default_factory=dict)  # those that may not change while it is trained
+    finished: Flag = False
+    limits: list[Number | None] | None = None  # what a finished run was ended by: steps, epochs, minutes, patience
+
+    @property
+    def contradiction(self) -> str:
+        """What in it cannot be, if anything."""
+        late = [
+            name
+            for name in ("epoch", "best_step", "improved_step", "validations", "skipped")
+            if getattr(self, name) > self.step
+        ]
+        return f"{late[0]}={getattr(self, late[0])} is beyond step={self.step}" if late else ""
 
 
 def save(folder: Path, progress: Progress, tensors: dict[str, Tensor]) -> None:
@@ -73,8 +91,10 @@ def save(folder: Path, progress: Progress, tensors: dict[str, Tensor]) -> None:
 
 def remove(folder: Path, step: int) -> None:
     """Delete one checkpoint, its description first."""
-    (folder / f"step-{step:08d}.json").unlink(missing_ok=True)
-    (folder / f"step-{step:08d}.safetensors").unlink(missing_ok=True)
+    for path in (folder / f"step-{step:08d}.json", folder / f"step-{step:08d}.safetensors"):
+        if path.is_dir() and not path.is_symlink():
+            raise TrainingError(f"{path}: is a directory, where a checkpoint should be; remove it")
+        path.unlink(missing_ok=True)
 
 
 def load(folder: Path, warn: Callable[[str], None]) -> tuple[Progress, dict[str, Tensor]] | None:
@@ -84,7 +104,7 @@ def load(folder: Path, warn: Callable[[str], None]) -> tuple[Progress, dict[str,
     for step in reversed(_steps(folder)):
         try:
             return _read(folder, step)
-        except (OSError, ValueError, TypeError, KeyError, SafetensorError) as error:
+        except (TrainingError, Malformed, OSError) as error:
             warn(f"the checkpoint of step {step} is damaged ({error}): the one before it is used")
             remove(folder, step)
     return None
@@ -100,7 +120,7 @@ def newest(folder: Path) -> Progress | None:
     steps = _steps(folder)
     try:
         return _described(folder, steps[-1])[0] if steps else None
-    except (OSError, ValueError, TypeError, KeyError):
+    except (Malformed, TrainingError):
         return None
 
 
@@ -111,14 +131,28 @@ def _steps(folder: Path) -> list[int]:
 
 def _read(folder: Path, step: int) -> tuple[Progress, dict[str, Tensor]]:
     progress, digest = _described(folder, step)
-    content = (folder / f"step-{step:08d}.safetensors").read_bytes()
+    path = folder / f"step-{step:08d}.safetensors"
+    content = read_content(path, TrainingError)
     if hashlib.sha256(content).hexdigest() != digest:
-        raise ValueError("its checksum differs")
-    return progress, load_tensors(content)
+        raise Malformed("its checksum differs")
+    return progress, load_tensors(content, path, TrainingError, loose="carried.")
 
 
 def _described(folder: Path, step: int) -> tuple[Progress, str]:
-    about = json.loads((folder / f"step-{step:08d}.json").read_text(encoding="utf-8"))
-    digest = about.pop("sha256")
-    names = {field.name for field in fields(Progress)}
-    return Progress(**{key: value for key, value in about.items() if key in names}), digest
+    """A checkpoint's counters, and the sha256 of its tensors."""
+    about = read_json(folder / f"step-{step:08d}.json", dict[str, Any], TrainingError)
+    digest = about.pop("sha256", "")
+    progress: Progress = check(Progress, about)
+    if progress.step != step:
+        raise Malformed(f"it is of step {progress.step}, and is called {step}")
+    if problem := progress.contradiction:
+        raise Malformed(problem)
+    return progress, str(digest)
+
+
+def changed(before: dict[str, Any], now: dict[str, Any]) -> str:
+    """What may not change and has, if anything; settings that one of the two does not know are none."""
+    for name in sorted(before.keys() & now.keys()):
+        if before[name] != now[name]:
+            return f"{name} is {now[name]!r:.80} now, and was {before[name]!r:.80}"
+    return ""

@@ -16,15 +16,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pydantic import FiniteFloat
 from torch import nn
 
 from mirada import bundle as bundles
 from mirada import config as configuration
 from mirada import models, tasks
-from mirada.errors import ConfigError
+from mirada.errors import ConfigError, TrainingError
 from mirada.evaluation.score import Evaluation
 from mirada.files import write_text
 from mirada.model import load, task_of
+from mirada.parsing import read_json
 from mirada.tasks.task import Model, Task
 
 OLD_SENTENCES = 500
@@ -131,7 +133,7 @@ class Base:
         measured = self.folder / "scores.json"
         if not measured.exists():
             write_text(measured, json.dumps(self.after(self.model, score(self.model, new_dev), score)))
-        scores: dict[str, Any] = json.loads(measured.read_text(encoding="utf-8"))
+        scores: dict[str, Any] = read_json(measured, dict[str, dict[str, FiniteFloat]], TrainingError)
         return scores
 
     def after(self, model: Model, new: Evaluation, score: Callable[[Model, Any], Evaluation]) -> dict[str, Any]:

@@ -19,17 +19,18 @@ from types import FrameType
 from typing import Any, Generic, TypeVar
 
 import torch
-from safetensors.torch import load_file, save
+from safetensors.torch import save
 from torch import Tensor, nn
 
 from mirada.bundle import put_weights, weights_of
 from mirada.contracts import Loss, Plan, Rows, Validation
 from mirada.errors import Interrupted, TrainingError
 from mirada.files import write_bytes
+from mirada.tensors import check_forms, read_tensors
 from mirada.training import checkpoints
 from mirada.training.checkpoints import Progress
 from mirada.training.optimizers import Optimizers, clip
-from mirada.training.settings import FINAL_SHARE, Budget, TrainConfig, learning_rate, warmed_up
+from mirada.training.settings import FINAL_SHARE, Budget, TrainConfig, fixed, learning_rate, warmed_up
 
 Model = TypeVar("Model", bound=nn.Module)
 Objective = Callable[[Model, Any], Loss]
@@ -380,7 +381,8 @@ class Training(Generic[Model]):
     def take_best(self) -> None:
         """Leave the model with the weights that scored best."""
         if (self.folder / "best.safetensors").exists():
-            put_weights(self.model, load_file(self.folder / "best.safetensors"), str(self.folder))
+            best = read_tensors(self.folder / "best.safetensors", TrainingError)
+            put_weights(self.model, best, str(self.folder / "best.safetensors"))
         elif self.average is not None:
             self._swap()
         self.model.eval()
@@ -400,6 +402,7 @@ class Training(Generic[Model]):
         self._saved_step = self.progress.step
 
     def _restore(self) -> None:
+        self.progress.settings = fixed(self.config, getattr(self.model, "config", None))
         found = checkpoints.load(self.folder / "checkpoints", self._note)
         if found is None:
             return
@@ -408,15 +411,27 @@ class Training(Generic[Model]):
             raise TrainingError(
                 f"{self.folder}: the checkpoints were trained on other data than the corpus beside them"
             )
+        if change := checkpoints.changed(progress.settings, self.progress.settings):
+            raise TrainingError(f"{self.folder}: {change}: set it back in config.yaml, or start a new run")
+        if progress.position and progress.position >= len(self._plan(progress.epoch)):
+            raise TrainingError(f"{self.folder}: the checkpoint of step {progress.step} is of other batches")
+        progress.settings = self.progress.settings
         names = [name for name, parameter in self.model.named_parameters() if parameter.requires_grad]
+        self._check_fit(names, tensors)
         with torch.no_grad():
             for index, (name, parameter) in enumerate(zip(names, self.parameters, strict=True)):
                 parameter.copy_(tensors[f"model.{name}"])
                 if self.average is not None:
                     self.average[index].copy_(tensors[f"average.{name}"])
-        self.optimizers.restore(_below("optimizer.", tensors))
+        try:
+            self.optimizers.restore(_below("optimizer.", tensors))
+        except TrainingError as fault:
+            raise TrainingError(f"{self.folder}: {fault}") from None
         if hasattr(self.objective, "carried"):
-            self.objective.carried = {name: t.to(self.device) for name, t in _below("carried.", tensors).items()}
+            carried = {name: t.to(self.device) for name, t in _below("carried.", tensors).items()}
+            if hasattr(self.objective, "fits") and not self.objective.fits(self.model, carried):
+                raise TrainingError(f"{self.folder}: the checkpoint carries a state that is not this model's")
+            self.objective.carried = carried
         self._earlier = progress.seconds
         self.progress, self._saved_step = progress, progress.step
         self._spent = self.spent
@@ -424,6 +439,17 @@ class Training(Generic[Model]):
             used_up = self._spent >= 1.0 if self.config.budgeted else progress.limits is None
             progress.finished, progress.improved_step = used_up, progress.step
         self.listen(Event("resumed", {"step": progress.step, "seconds": progress.seconds}))
+
+    def _check_fit(self, names: Sequence[str], tensors: dict[str, Tensor]) -> None:
+        """Refuse a checkpoint of another model."""
+        kinds = ["model.", "average."] if self.average is not None else ["model."]
+        forms = {
+            f"{kind}{n}": (tuple(p.shape), p.dtype)
+            for kind in kinds
+            for n, p in zip(names, self.parameters, strict=True)
+        }
+        given = {name: tensor for name, tensor in tensors.items() if name.startswith(("model.", "average."))}
+        check_forms(forms, given, self.folder, TrainingError)
 
     def _note(self, text: str) -> None:
         self.listen(Event("note", {"text": text, "seconds": self._seconds()}))

@@ -35,11 +35,6 @@ class Optimizers:
                 group["lr"] = rate
             part.step()
 
-    def forget(self) -> None:
-        """As if no step had ever been taken."""
-        for part in self.parts:
-            part.state.clear()
-
     def state(self) -> dict[str, Tensor]:
         """Everything they remember: `exp_avg.encoder.layers.0.…`."""
         return {
@@ -75,11 +70,14 @@ class Optimizers:
                     "that, or train anew"
                 )
             for key, value in memory.items():
-                if key != "step" and value.shape != parameter.shape:
+                shape = torch.Size([]) if key == "step" else parameter.shape
+                if value.shape != shape or (key != "step" and value.dtype != parameter.dtype):
                     raise TrainingError(
-                        f"the checkpoint's {key} of {name} has shape {list(value.shape)}, and {name} has shape "
-                        f"{list(parameter.shape)}: it is the checkpoint of another model"
+                        f"the checkpoint's {key} of {name} has shape {list(value.shape)} of {value.dtype}, and {name} "
+                        f"has shape {list(parameter.shape)} of {parameter.dtype}: it is the checkpoint of another model"
                     )
+                if key in ("step", "exp_avg_sq") and (value < 0).any():
+                    raise TrainingError(f"the checkpoint's {key} of {name} is negative, which it cannot be")
 
 
 def _build(names: Mapping[nn.Parameter, str], model: nn.Module, config: TrainConfig) -> list[Optimizer]:

@@ -8,6 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
+from mirada.errors import TrainingError
+from mirada.files import check_writable, read_bytes
+from mirada.parsing import Malformed, check, parse_json
 from mirada.training.loop import Event
 
 LOG_SECONDS = 2.0
@@ -18,6 +23,7 @@ class Log:
     """Appends events to a JSONL file; a run that is resumed goes on in the same file."""
 
     def __init__(self, path: Path):
+        check_writable(path, TrainingError)
         self.path = path
         self._next = 0.0
         self._tokens = self._steps = 0
@@ -41,16 +47,39 @@ class Log:
 
 
 def read_log(path: Path) -> list[dict[str, Any]]:
-    """The events of a log; what is not one, such as a last line that a kill cut short, is passed over."""
+    """The events of a log; lines that are none, such as a last one that a kill cut short, are passed over."""
     events = []
-    for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
+    for line in read_bytes(path, TrainingError, LARGEST_LOG).decode("utf-8", "replace").split("\n"):
         try:
-            event = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(event, dict) and isinstance(event.get("kind"), str):
+            event: dict[str, Any] = check(dict[str, Any], parse_json(line))
+            check(_SHAPES.get(str(event.get("kind")), _Event), event)
             events.append(event)
+        except Malformed:
+            continue
     return events
+
+
+class _Event(BaseModel):
+    kind: str
+
+
+class _Step(_Event):
+    step: int
+    loss: float
+    rate: float
+    tokens: int
+    seconds: float
+
+
+class _Validation(_Event):
+    step: int
+    score: float
+    best: bool
+    measure: str
+
+
+_SHAPES: dict[str, type[_Event]] = {"step": _Step, "validation": _Validation}
+LARGEST_LOG = 512 * 2**20
 
 
 def draw_curves(events: Sequence[dict[str, Any]], path: Path) -> None:

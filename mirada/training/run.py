@@ -33,8 +33,8 @@ from mirada.training.workspace import Workspace
 
 def build(values: Mapping[str, Any]) -> tuple[Task, dict[str, Any]]:
     """The task that a configuration is about, and its sections, built."""
-    task = tasks.find(values.get("task", "translation"))
-    model = models.find(values["model"]["name"], task.name).config
+    task = tasks.find(str(values.get("task", "translation")))
+    model = models.find(configuration.model_name(values), task.name).config
     sections: dict[str, type[configuration.Section]] = {**task.sections, "train": TrainConfig, "model": model}
     given = {name: section for name, section in values.items() if name != "task"}
     return task, configuration.build(sections, given)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import cos, pi, sqrt
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -16,20 +16,23 @@ WARM_UP_SHARE = 0.1
 """The share of a budget that the warm-up takes at most."""
 
 
+Decay = Annotated[float, Field(ge=0, lt=1)]
+
+
 class TrainConfig(Section):
     """How a model is trained; the defaults suit a CPU."""
 
     optimizer: Literal["muon", "adamw", "adam", "sgd"] = "muon"
     """Muon learned fastest in short trials; the others are there for comparison, and for papers' recipes."""
-    lr: float = Field(8e-3, gt=0)
+    lr: float = Field(8e-3, gt=0, allow_inf_nan=False)
     """The highest learning rate, reached after the warm-up."""
-    betas: tuple[float, float] = (0.9, 0.98)
+    betas: tuple[Decay, Decay] = (0.9, 0.98)
     """Adam's decay rates of the first and second moment."""
     momentum: float = Field(0.9, ge=0, lt=1)
     """Of SGD."""
-    weight_decay: float = Field(0.0, ge=0)
+    weight_decay: float = Field(0.0, ge=0, allow_inf_nan=False)
     """Shrinks matrices a little at every step, apart from the loss (AdamW, Muon)."""
-    penalty: float = Field(0.0, ge=0)
+    penalty: float = Field(0.0, ge=0, allow_inf_nan=False)
     """λ in loss + λΣW², over all matrices: large weights cost."""
     schedule: Literal["auto", "linear", "cosine", "inverse_sqrt", "constant"] = "auto"
     """How the rate falls. `auto`: linear to zero at the end of the budget, 1/√step when there is no budget."""
@@ -45,13 +48,13 @@ class TrainConfig(Section):
     accumulate: int = Field(1, ge=1)
     """Batches whose gradients are added up for one step."""
     label_smoothing: float = Field(0.1, ge=0, lt=1)
-    clip: float = Field(1.0, ge=0)
+    clip: float = Field(1.0, ge=0, allow_inf_nan=False)
     """The largest norm of the gradient; 0 does not clip."""
     average: float = Field(0.02, ge=0, lt=1)
     """Keep a running average of the weights over this share of the steps so far, and score and save that; 0 is off."""
     base: str | None = None
     """The bundle to go on from, if any (`--base`)."""
-    minutes: float | None = Field(None, gt=0)
+    minutes: float | None = Field(None, gt=0, allow_inf_nan=False)
     epochs: int | None = Field(None, ge=1)
     steps: int | None = Field(None, ge=1)
     patience: int | None = Field(None, ge=1)
@@ -68,7 +71,7 @@ class TrainConfig(Section):
     sampled where a budget in minutes has no time for all."""
     checkpoint_every: int | None = Field(None, ge=1)
     """Steps between checkpoints; unless given, about a minute."""
-    seed: int = Field(1, ge=0)
+    seed: int = Field(1, ge=0, lt=2**32)
     threads: int | None = Field(None, ge=1, le=1024)
     """Unless given, one a core."""
     device: str = "auto"
@@ -85,6 +88,25 @@ class TrainConfig(Section):
     @property
     def budgeted(self) -> bool:
         return any(limit is not None for limit in (self.minutes, self.epochs, self.steps))
+
+
+MAY_CHANGE = (
+    *("minutes", "epochs", "steps", "patience", "validate_every"),
+    *("final_sentences", "checkpoint_every", "threads", "device"),
+)
+"""Of a run that is resumed; all else would make it another run."""
+
+
+def fixed(config: TrainConfig, model: object) -> dict[str, Any]:
+    """The settings of training and model that may not change while a run goes on, by name; `base` is copied."""
+    sections = {"train": config, "model": model}
+    return {
+        f"{name}.{key}": value
+        for name, section in sections.items()
+        if isinstance(section, Section)
+        for key, value in section.model_dump(mode="json").items()
+        if name != "train" or key not in (*MAY_CHANGE, "base")
+    }
 
 
 @dataclass(frozen=True)

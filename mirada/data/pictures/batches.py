@@ -5,17 +5,22 @@ from __future__ import annotations
 import base64
 import json
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from pathlib import Path
+from typing import Annotated, Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from pydantic import BaseModel, Field
 from torch import Tensor
 from torch.nn.functional import affine_grid, grid_sample
 
 from mirada.contracts import Reading, Rows
 from mirada.data.pictures.format import Format
 from mirada.data.pictures.pixels import Pixels
+from mirada.data.prepared import LARGE_FILE, check_dev, open_array
+from mirada.errors import BundleError, DataError
+from mirada.parsing import load_json_lines, read_json
 
 FEWEST_IN_BATCH = 8
 TURN, SCALE, SHIFT = 10.0, 0.1, 1 / 16
@@ -30,6 +35,16 @@ Label = TypeVar("Label", str, list[str])
 
 KEPT_BYTES = 16 * 2**20
 """Of pixels that a bundle keeps of its dev part, at most."""
+
+
+class _Dev(BaseModel, Generic[Label]):
+    labels: list[Label]
+    places: list[str]
+
+
+def open_pixels(path: Path, shape: tuple[int, int, int, int]) -> Pixels:
+    """Pictures [N, F, H, W, C] on disk, of a shape C, F, H, W."""
+    return open_array(path, np.uint8, (*shape[1:], shape[0]))
 
 
 @dataclass(frozen=True)
@@ -59,14 +74,29 @@ class Pictures(Generic[Label]):
         )
 
     @classmethod
+    def read(cls, folder: Path, shape: tuple[int, int, int, int], label: Any) -> Pictures[Label]:
+        """The dev set of prepared data: dev.npy and dev.json; labels of a type, and pictures of a shape C, F, H, W."""
+        about: _Dev = read_json(folder / "dev.json", _Dev[label], DataError, LARGE_FILE)
+        pixels = open_pixels(folder / "dev.npy", shape)
+        if not len(pixels) == len(about.labels) == len(about.places):
+            raise DataError(f"{folder / 'dev.json'}: is damaged (it has not a label for each picture)")
+        check_dev(about.labels, folder / "dev.json")
+        return cls(pixels, about.labels, about.places)
+
+    @classmethod
     def load(cls, text: str) -> Pictures[Label]:
-        rows = [json.loads(line) for line in text.split("\n")[:-1]]
-        pixels = [np.frombuffer(base64.b64decode(row[3]), dtype=np.uint8).reshape(row[2]) for row in rows]
-        return cls(
-            np.stack(pixels) if pixels else np.zeros((0, 1, 1, 1, 1), np.uint8),
-            [r[1] for r in rows],
-            [r[0] for r in rows],
-        )
+        rows: list[Any] = load_json_lines(text, _Row, "dev.jsonl", BundleError)
+        try:
+            pixels = [np.frombuffer(base64.b64decode(row[3]), dtype=np.uint8).reshape(row[2]) for row in rows]
+            stacked = np.stack(pixels) if pixels else np.zeros((0, 1, 1, 1, 1), np.uint8)
+        except ValueError as fault:
+            raise BundleError(f"dev.jsonl: is damaged (its pixels are no pictures of one size: {fault})") from None
+        return cls(stacked, [r[1] for r in rows], [r[0] for r in rows])
+
+
+Size = Annotated[int, Field(ge=1, le=2**16)]
+_Row = tuple[str, str | list[str], tuple[Size, Size, Size, Size], str]
+"""Where a picture is from, what is true of it, its shape, and its pixels as base64."""
 
 
 def warp(pixels: Tensor, places: Tensor) -> Tensor:

@@ -17,7 +17,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TextIO
 
@@ -30,14 +30,15 @@ from mirada.data.batching import Groups
 from mirada.data.checks import faults
 from mirada.data.corpus import Corpus, write_corpus
 from mirada.data.doctor import Notify
-from mirada.data.pictures.batches import Pictures
+from mirada.data.pictures.batches import Pictures, open_pixels
 from mirada.data.pictures.format import Appearance, Format, FormatConfig, PatchFor, moments
 from mirada.data.pictures.pixels import FAULTS, BadPicture, Pixels, fit, read_picture
+from mirada.data.prepared import finish, is_prepared, reopen, reopening
 from mirada.data.readers import Wanted
 from mirada.data.sources import PairFiles
 from mirada.data.tokenizer import Tokenizer, TokenizerConfig
 from mirada.errors import DataError
-from mirada.files import write_text
+from mirada.files import read_bytes, write_text
 
 FEWEST = 20
 """Captions below which there is nothing to learn from."""
@@ -226,8 +227,8 @@ def prepare(
     learned: Learned | None = None,
 ) -> PreparedCaptions:
     """Check, split, resize and tokenise into `folder`; what an earlier call finished is only opened."""
-    if (folder / "prepared.json").exists():
-        return _open(folder)
+    if is_prepared(folder):
+        return _open(folder, data.max_tokens)
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "excluded.tsv", "w", encoding="utf-8", errors="surrogateescape") as excluded:
         counts: Counter[str] = Counter()
@@ -256,8 +257,8 @@ def prepare(
     write_text(folder / "dev.json", json.dumps(about, ensure_ascii=False))
     write_text(folder / "pictures.json", format_.to_json([]))
     write_text(folder / "tokenizer.json", units.to_json())
-    write_text(folder / "prepared.json", json.dumps(asdict(report), indent=2))
-    return _open(folder)
+    finish(folder, report)
+    return _open(folder, data.max_tokens)
 
 
 def read_captions(path: str, columns: tuple[str, ...] = ()) -> Iterator[tuple[str, list[str], Pixels]]:
@@ -271,14 +272,18 @@ def read_captions(path: str, columns: tuple[str, ...] = ()) -> Iterator[tuple[st
         yield scene.path, list(scene.captions), read_picture(scene.path)[0]
 
 
-def _open(folder: Path) -> PreparedCaptions:
-    report = Report(**json.loads((folder / "prepared.json").read_text(encoding="utf-8")))
-    about = json.loads((folder / "dev.json").read_text(encoding="utf-8"))
-    training, dev = (np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("training", "dev"))
-    _, format_ = Format.from_json((folder / "pictures.json").read_text(encoding="utf-8"))
-    units = Tokenizer.load(folder / "tokenizer.json")
-    corpus, held = Corpus(folder / "corpus"), Pictures(dev, about["labels"], about["places"])
-    return PreparedCaptions(training, corpus, held, units, format_, report)
+def _open(folder: Path, longest: int) -> PreparedCaptions:
+    with reopening(folder):
+        report: Report = reopen(folder, Report)
+        path = folder / "pictures.json"
+        _, format_ = Format.from_json(read_bytes(path, DataError), path)
+        training = open_pixels(folder / "training.npy", format_.shape)
+        dev: Pictures[list[str]] = Pictures.read(folder, format_.shape, list[str])
+        units = Tokenizer.load(folder / "tokenizer.json")
+        corpus = Corpus(folder / "corpus")
+        corpus.check((len(training), units.size), longest)
+        corpus.source.check(len(training), longest=1, shortest=1)
+        return PreparedCaptions(training, corpus, dev, units, format_, report)
 
 
 def _leaver(excluded: TextIO, counts: Counter[str]) -> LeaveOut:

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
-from pydantic import Field
+from pydantic import AfterValidator, BaseModel, Field, FiniteFloat
 from torch import Tensor
 
 from mirada.config import Section
 from mirada.data.pictures.pixels import Pixels, Scale, fit, is_grey
-from mirada.errors import ConfigError
+from mirada.errors import BundleError, ConfigError
+from mirada.parsing import Malformed, check, parse_json
 
 PatchFor = Callable[[int, int], int]
 """How large a patch is in pictures of a height and width."""
+MOST_PIXELS = 2**26
+"""In a picture or a video."""
 MOST_ACROSS = 16
 """Patches along a side, above which pictures are made smaller unless their size is given: attention is N²."""
 
@@ -54,16 +59,37 @@ class Format:
         return json.dumps({"labels": labels, **asdict(self)})
 
     @classmethod
-    def from_json(cls, text: str | bytes) -> tuple[list[str], Format]:
-        """Labels and format; ValueError, TypeError or KeyError when they are none."""
-        found = json.loads(text)
-        labels = [str(label) for label in found["labels"]]
-        channels, frames, height, width = (int(size) for size in found["shape"])
-        mean, std = (tuple(float(value) for value in found[name]) for name in ("mean", "std"))
-        if len(mean) != channels or len(std) != channels or min(channels, frames, height, width) < 1:
-            raise ValueError("its shape does not fit its means")
-        scale = None if found["scale"] is None else (float(found["scale"][0]), float(found["scale"][1]))
-        return labels, cls((channels, frames, height, width), mean, std, scale)
+    def from_json(cls, text: str | bytes, where: str | Path = "pictures.json") -> tuple[list[str], Format]:
+        """Labels and format."""
+        try:
+            found: _About = check(_About, parse_json(text, halves=True))
+            if not len(found.mean) == len(found.std) == found.shape[0]:
+                raise Malformed("its shape does not fit its means")
+            if math.prod(found.shape) > MOST_PIXELS:
+                raise Malformed(f"pictures of {found.shape} are larger than any that are taken")
+        except Malformed as fault:
+            raise BundleError(f"{where}: does not describe pictures ({fault})") from None
+        return found.labels, cls(found.shape, found.mean, found.std, found.scale)
+
+
+def _names(labels: list[Any]) -> list[Any]:
+    if not all(isinstance(label, str) for label in labels) or len(set(labels)) < len(labels):
+        raise ValueError("labels are different texts")
+    return labels
+
+
+Side = Annotated[int, Field(ge=1, le=16_384)]
+Spread = Annotated[FiniteFloat, Field(ge=1e-6)]
+
+
+class _About(BaseModel):
+    """What pictures.json says."""
+
+    labels: Annotated[list[Any], AfterValidator(_names)]  # names of folders, which need not be Unicode
+    shape: tuple[Annotated[int, Field(ge=1, le=4)], Side, Side, Side]
+    mean: tuple[FiniteFloat, ...]
+    std: tuple[Spread, ...]
+    scale: tuple[FiniteFloat, FiniteFloat] | None
 
 
 class Appearance:

@@ -16,7 +16,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TextIO
 
@@ -27,13 +27,14 @@ from pydantic import Field, model_validator
 from mirada.contracts import Rows
 from mirada.data.classes import contradicting, hold_out, other_labels, repeated
 from mirada.data.doctor import Notify
-from mirada.data.pictures.batches import Pictures
+from mirada.data.pictures.batches import Pictures, open_pixels
 from mirada.data.pictures.format import Appearance, Format, FormatConfig, PatchFor, moments
 from mirada.data.pictures.pixels import FAULTS, BadPicture, Pixels, fit
 from mirada.data.pictures.sources import Archive, Folder, open_pictures
+from mirada.data.prepared import finish, is_prepared, open_array, reopen, reopening
 from mirada.data.text import shown_text
 from mirada.errors import DataError
-from mirada.files import write_text
+from mirada.files import read_bytes, write_text
 
 FEWEST = 10
 """Pictures below which there is nothing to learn from."""
@@ -117,7 +118,7 @@ def prepare(
 
     `patch_for` says how large a patch is in pictures of a height and width, and `depth` how many frames it takes.
     """
-    if (folder / "prepared.json").exists():
+    if is_prepared(folder):
         return _open(folder)
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "excluded.tsv", "w", encoding="utf-8", errors="surrogateescape") as excluded:
@@ -132,17 +133,20 @@ def prepare(
     format_ = Format(shape, mean, std, learned[1].scale if learned else survey.training.source.scale)
     report.format = format_.text
     write_text(folder / "pictures.json", format_.to_json(labels))
-    write_text(folder / "prepared.json", json.dumps(asdict(report), indent=2))
+    finish(folder, report)
     return _open(folder)
 
 
 def _open(folder: Path) -> PreparedPictures:
-    report = Report(**json.loads((folder / "prepared.json").read_text(encoding="utf-8")))
-    labels, format_ = Format.from_json((folder / "pictures.json").read_text(encoding="utf-8"))
-    training, dev = (np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("training", "dev"))
-    about = json.loads((folder / "dev.json").read_text(encoding="utf-8"))
-    truth = np.load(folder / "training.labels.npy")
-    return PreparedPictures(training, truth, Pictures(dev, about["labels"], about["places"]), labels, format_, report)
+    with reopening(folder):
+        report: Report = reopen(folder, Report)
+        path = folder / "pictures.json"
+        labels, format_ = Format.from_json(read_bytes(path, DataError), path)
+        training, dev = open_pixels(folder / "training.npy", format_.shape), Pictures.read(folder, format_.shape, str)
+        truth = np.array(open_array(folder / "training.labels.npy", np.int64))
+        if not 0 < len(truth) == len(training) or not 0 <= truth.min() <= truth.max() < len(labels):
+            raise DataError(f"{folder / 'training.labels.npy'}: is damaged (it has not a label for each picture)")
+        return PreparedPictures(training, truth, dev, labels, format_, report)
 
 
 _DROPPED, _HELD = 1, 2  # bits of a picture's verdict

@@ -7,18 +7,21 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import BaseModel, Field, FiniteFloat, model_validator
 
 from mirada.config import Section
+from mirada.data.prepared import LARGE_FILE, finish, is_prepared, reopen, reopening
 from mirada.data.series.table import Missing, Numbers, Series, read_table
 from mirada.data.series.times import is_later, step_between
 from mirada.data.text import StrPath, shown_text
 from mirada.errors import DataError
-from mirada.files import write_text
+from mirada.files import read_bytes, write_text
+from mirada.parsing import Malformed, check, load_json_lines
 
 
 class SeriesConfig(Section):
@@ -89,11 +92,25 @@ class Timeline:
         return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in (head, *rows))
 
     @classmethod
-    def load(cls, text: str) -> Timeline:
-        head, *rows = map(json.loads, text.split("\n")[:-1])
-        times = [row[0] for row in rows]
-        values = np.array([row[1:] for row in rows], np.float64)
-        return cls(tuple(head["names"]), values, None if None in times else times, head["training"])
+    def load(cls, text: str, where: str | Path = "dev.jsonl") -> Timeline:
+        lines = load_json_lines(text, dict[str, Any] | list[str | float | None], where, DataError)
+        rows: Any = lines[1:]
+        try:
+            head: _Head = check(_Head, lines[0] if lines else None)
+            times = check(list[str] | list[None], [row[0] if row and isinstance(row, list) else 0 for row in rows])
+            values = np.array(check(list[list[FiniteFloat]], [row[1:] for row in rows]), np.float64)
+        except (Malformed, ValueError) as fault:
+            raise DataError(f"{where}: is damaged ({str(fault)[:200]})") from None
+        if values.shape != (len(rows), len(head.names)) or not 2 <= head.training < len(rows):
+            raise DataError(f"{where}: is damaged (its rows do not fit its first line)")
+        return cls(head.names, values, None if None in times else times, head.training)
+
+
+class _Head(BaseModel):
+    """The first line of a series: what its columns are, and how many rows were learned from."""
+
+    names: Annotated[tuple[str, ...], Field(min_length=1)]
+    training: int
 
 
 @dataclass
@@ -118,13 +135,16 @@ class Report:
 
 def prepare(config: SeriesConfig, folder: Path, names: tuple[str, ...] = ()) -> tuple[Timeline, Report]:
     """Split the series and keep it in `folder`; what an earlier call finished is only opened."""
-    if (folder / "prepared.json").exists():
-        timeline = Timeline.load((folder / "series.jsonl").read_text(encoding="utf-8"))
-        return timeline, Report(**json.loads((folder / "prepared.json").read_text(encoding="utf-8")))
+    if is_prepared(folder):
+        with reopening(folder):
+            report: Report = reopen(folder, Report)
+            path = folder / "series.jsonl"
+            content = read_bytes(path, DataError, LARGE_FILE)
+            return Timeline.load(content.decode("utf-8", "replace"), path), report
     timeline, report = split(config, names)
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / "series.jsonl", timeline.dump())
-    write_text(folder / "prepared.json", json.dumps(asdict(report), indent=2))
+    finish(folder, report)
     return timeline, report
 
 
