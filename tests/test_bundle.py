@@ -101,7 +101,7 @@ class TestPublishing:
     def publish(folder: Path, seed: int, **optional: str) -> None:
         files = {name.replace("__", "/").replace("_", "."): text.encode() for name, text in optional.items()}
         extra = {f"only.{seed}": b"x", "tokenizer.json": str(seed).encode()}
-        bundle.publish(folder, model(seed), {"seed": seed}, {"seed": seed}, extra, files)
+        bundle.publish(folder, model(seed), {"seed": seed}, {"task": "translation", "seed": seed}, extra, files)
 
     @staticmethod
     def seed_of(folder: Path) -> int:
@@ -165,6 +165,7 @@ class TestPublishing:
         config["check"] = {"files": ["/data", "/data/a"], "note": "docs/data"}
         config["train"] = {"base": "/home/ana/es-en", "optimizer": "muon"}
         card = {
+            "task": "translation",
             "data": {
                 "notes": ["/home/ana/texts/pairs.tsv: TSV, /data/b/c.po"],
                 "findings": [{"count": 1, "examples": ["secreto"]}],

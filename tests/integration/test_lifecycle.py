@@ -108,6 +108,8 @@ class TestResume:
     def test_a_refused_one_leaves_the_bundle_as_it_is(self, bundle: Path) -> None:
         about = bundle / "run" / "data" / "corpus" / "corpus.json"
         about.write_text(json.dumps({**json.loads(about.read_text()), "fingerprint": "0" * 64}))
+        report = bundle / "run" / "data" / "prepared.json"
+        report.write_text(json.dumps({**json.loads(report.read_text()), "files": {}}))  # no checksums, as it was
         old = translation(bundle)
         refused("train", "--resume", bundle, "--set", "model.width=8", code=2)
         assert "other data" in refused("train", "--resume", bundle, "--steps", 4)

@@ -17,6 +17,7 @@ import mirada
 from mirada.errors import DataError, MiradaError, TrainingError
 from mirada.training import checkpoints
 from mirada.training.checkpoints import Progress
+from mirada.training.loop import Event
 from mirada.training.report import read_log
 from tests import toy
 
@@ -49,7 +50,14 @@ def configuration(run: Path) -> Path:
 def resume(run: Path) -> list[str]:
     """Two more steps; what was noted."""
     notes: list[str] = []
-    mirada.train(resume=run, steps=6, listen=lambda e: notes.append(str(e.figures.get("text"))))
+
+    def listen(event: Event) -> None:
+        if event.kind == "resumed":
+            notes.append(f"resumed at step {event.figures['step']}")
+        elif event.kind == "note":
+            notes.append(event.figures["text"])
+
+    mirada.train(resume=run, steps=6, listen=listen)
     return notes
 
 
@@ -99,7 +107,7 @@ def rewrite(path: Path, **tensors: torch.Tensor) -> None:
     [
         ({"model.extra": torch.zeros(1)}, r"'model\.extra' should have shape none"),
         ({"model.source_embedding.weight": torch.zeros(3, 3)}, r"should have shape"),
-        ({"optimizer.exp_avg.nowhere": torch.zeros(3)}, "no parameter 'nowhere'"),
+        ({"optimizer.exp_avg.nowhere": torch.zeros(3)}, "optimiser state of nowhere"),
         ({"optimizer.extra.source_embedding.weight": torch.zeros(3)}, r"optimiser"),
     ],
 )
