@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,7 +22,7 @@ from torch import Tensor
 from mirada.errors import TrainingError
 from mirada.files import write_bytes, write_text
 from mirada.parsing import Malformed, check, read_json
-from mirada.tensors import load_tensors, read_content
+from mirada.tensors import check_forms, load_tensors, read_content
 
 KEPT = 2
 
@@ -156,3 +156,15 @@ def changed(before: dict[str, Any], now: dict[str, Any]) -> str:
         if before[name] != now[name]:
             return f"{name} is {now[name]!r:.80} now, and was {before[name]!r:.80}"
     return ""
+
+
+def below(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors of one kind, without the prefix that tells it."""
+    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+
+
+def check_fit(wanted: Mapping[str, Tensor], tensors: Mapping[str, Tensor], where: Path) -> None:
+    """Refuse a checkpoint of another model: its weights and their averages must have these names and shapes."""
+    forms = {name: (tuple(tensor.shape), tensor.dtype) for name, tensor in wanted.items()}
+    given = {name: tensor for name, tensor in tensors.items() if name.startswith(("model.", "average."))}
+    check_forms(forms, given, where, TrainingError)

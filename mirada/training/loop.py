@@ -8,14 +8,12 @@ resumed anywhere is the run that was never interrupted.
 from __future__ import annotations
 
 import math
-import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import FrameType
 from typing import Any, Generic, TypeVar
 
 import torch
@@ -26,11 +24,12 @@ from mirada.bundle import put_weights, weights_of
 from mirada.contracts import Loss, Plan, Rows, Validation
 from mirada.errors import Interrupted, TrainingError
 from mirada.files import write_bytes
-from mirada.tensors import check_forms, read_tensors
+from mirada.tensors import read_tensors
 from mirada.training import checkpoints
 from mirada.training.checkpoints import Progress
 from mirada.training.optimizers import Optimizers, clip
 from mirada.training.settings import FINAL_SHARE, Budget, TrainConfig, fixed, learning_rate, warmed_up
+from mirada.training.stopping import StopRequested, stop_requests
 
 Model = TypeVar("Model", bound=nn.Module)
 Objective = Callable[[Model, Any], Loss]
@@ -62,10 +61,6 @@ class Event:
 
 
 Listener = Callable[[Event], None]
-
-
-class StopRequested(Exception):
-    """Somebody wants the run to stop while it is validating."""
 
 
 class Training(Generic[Model]):
@@ -107,7 +102,7 @@ class Training(Generic[Model]):
         p = self.progress
         p.seconds = self._seconds()
         self._spent = self.spent
-        with _stop_requests(self._stop):
+        with stop_requests(self._stop):
             if p.validation_pending:  # a stop request had interrupted it
                 over = self._validate()
                 self._checkpoint(over or self._spent >= 1.0)
@@ -417,18 +412,21 @@ class Training(Generic[Model]):
             raise TrainingError(f"{self.folder}: the checkpoint of step {progress.step} is of other batches")
         progress.settings = self.progress.settings
         names = [name for name, parameter in self.model.named_parameters() if parameter.requires_grad]
-        self._check_fit(names, tensors)
+        kept = {f"model.{name}": p for name, p in zip(names, self.parameters, strict=True)}
+        if self.average is not None:
+            kept |= {f"average.{name}": p for name, p in zip(names, self.parameters, strict=True)}
+        checkpoints.check_fit(kept, tensors, self.folder)
         with torch.no_grad():
             for index, (name, parameter) in enumerate(zip(names, self.parameters, strict=True)):
                 parameter.copy_(tensors[f"model.{name}"])
                 if self.average is not None:
                     self.average[index].copy_(tensors[f"average.{name}"])
         try:
-            self.optimizers.restore(_below("optimizer.", tensors))
+            self.optimizers.restore(checkpoints.below("optimizer.", tensors))
         except TrainingError as fault:
             raise TrainingError(f"{self.folder}: {fault}") from None
         if hasattr(self.objective, "carried"):
-            carried = {name: t.to(self.device) for name, t in _below("carried.", tensors).items()}
+            carried = {name: t.to(self.device) for name, t in checkpoints.below("carried.", tensors).items()}
             if hasattr(self.objective, "fits") and not self.objective.fits(self.model, carried):
                 raise TrainingError(f"{self.folder}: the checkpoint carries a state that is not this model's")
             self.objective.carried = carried
@@ -440,42 +438,5 @@ class Training(Generic[Model]):
             progress.finished, progress.improved_step = used_up, progress.step
         self.listen(Event("resumed", {"step": progress.step, "seconds": progress.seconds}))
 
-    def _check_fit(self, names: Sequence[str], tensors: dict[str, Tensor]) -> None:
-        """Refuse a checkpoint of another model."""
-        kinds = ["model.", "average."] if self.average is not None else ["model."]
-        forms = {
-            f"{kind}{n}": (tuple(p.shape), p.dtype)
-            for kind in kinds
-            for n, p in zip(names, self.parameters, strict=True)
-        }
-        given = {name: tensor for name, tensor in tensors.items() if name.startswith(("model.", "average."))}
-        check_forms(forms, given, self.folder, TrainingError)
-
     def _note(self, text: str) -> None:
         self.listen(Event("note", {"text": text, "seconds": self._seconds()}))
-
-
-def _below(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
-
-
-@contextmanager
-def _stop_requests(stop: threading.Event) -> Iterator[None]:
-    """Ctrl-C and SIGTERM set the event; a second one ends the program at once, as usual."""
-    if threading.current_thread() is not threading.main_thread():  # signals can only be caught there
-        yield
-        return
-
-    def ask(number: int, frame: FrameType | None) -> None:
-        stop.set()
-        for name in before:
-            signal.signal(name, before[name])
-
-    before = {name: signal.getsignal(name) for name in (signal.SIGINT, signal.SIGTERM)}
-    for name in before:
-        signal.signal(name, ask)
-    try:
-        yield
-    finally:
-        for name, handler in before.items():
-            signal.signal(name, handler)
