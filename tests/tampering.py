@@ -64,15 +64,17 @@ def correct(folder: Path, path: Path) -> None:
     for keeper in [path.with_suffix(".json"), *(above / name for above in path.parents for name in KEEPERS)]:
         if keeper == path or not keeper.is_relative_to(folder) or keeper.is_symlink() or not keeper.is_file():
             continue
+        if keeper.stat().st_size >= 2**26:  # damaged before
+            continue
         try:
             about = json.loads(keeper.read_bytes())
             if path.suffix == ".safetensors" and "sha256" in about:
                 about["sha256"] = digest
-            kept = about.get("files")
             name = path.relative_to(keeper.parent).as_posix()
-            if isinstance(kept, dict) and name in kept:
-                prepared = isinstance(kept[name], dict)
-                kept[name] = {"bytes": path.stat().st_size, "sha256": digest} if prepared else digest
+            for kept in (about.get("files"), about.get("optional")):
+                if isinstance(kept, dict) and name in kept:
+                    prepared = isinstance(kept[name], dict)
+                    kept[name] = {"bytes": path.stat().st_size, "sha256": digest} if prepared else digest
             keeper.write_text(json.dumps(about, indent=2), encoding="utf-8", errors="surrogatepass")
         except (ValueError, TypeError, AttributeError, RecursionError):
             continue
