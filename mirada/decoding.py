@@ -146,7 +146,11 @@ def decoding(
         yield chosen.view(-1, width)
         step = generator.step(chosen, _rows(state, rows, len(logits)))
         logits, state, weights = step
-    return [sorted(ended, key=lambda h: -h.score)[: config.n_best] for ended in finished]
+    # A model whose scores are no numbers ends nothing: then there is nothing but the prefix, and it is not complete.
+    return [
+        sorted(ended, key=lambda h: -h.score)[: config.n_best] or [Hypothesis(prefix, NEVER, NEVER, complete=False)]
+        for ended, prefix in zip(finished, prefixes, strict=True)
+    ]
 
 
 def _rows(state: State, rows: Tensor, before: int) -> State:

@@ -55,7 +55,8 @@ def load(path: str | Path, kind: type[Model] = Model, *, device: str = "auto", t
     bundles.put_weights(network, found.weights, str(found.path))
     if hasattr(network, "step"):  # it writes, token by token
         lay_out(network)
-    return task.model(found.path, found.card, found.config, network, kit, where)
+    values = {**found.config, **{name: section.model_dump(mode="json") for name, section in built.items()}}
+    return task.model(found.path, found.card, values, network, kit, where)
 
 
 def task_of(found: Bundle) -> Task:

@@ -116,3 +116,10 @@ def test_a_file_larger_than_its_header_says_is_refused_unread(bundle: Path) -> N
         file.truncate(2**40)
     with pytest.raises(BundleError, match=r"has 1,099,511,627,776 bytes, and its header describes"):
         load(bundle)
+
+
+def test_settings_that_a_configuration_lacks_have_their_defaults(bundle: Path) -> None:
+    values = yaml.safe_load((bundle / "config.yaml").read_text())
+    del values["model"]["max_length"]
+    write(bundle, "config.yaml", yaml.safe_dump(values).encode())
+    assert load(bundle).translate("el gato ve el tren").text == "the cat sees the train"

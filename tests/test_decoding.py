@@ -334,3 +334,22 @@ def test_each_hypothesis_knows_whether_it_was_cut() -> None:
     table[:, B, C], table[:, B, EOS] = 0.0, -1.0
     (found,) = run(Fake(table), [0], 2, beam=2, n_best=2, length_penalty=0.0)
     assert [(h.tokens, h.complete) for h in found] == [([A], True), ([B], False)]
+
+
+def test_scores_that_are_no_numbers_end_in_nothing() -> None:
+    """A model that has diverged: the prefix and no more, said to be cut, for a search and for samples alike."""
+
+    class Diverged:
+        def start(self, batch: Batch, *, attention: bool = False) -> Step:
+            return Step(torch.full((batch.size, 9), torch.nan), self)
+
+        def step(self, tokens: torch.Tensor, state: object) -> Step:
+            return Step(torch.full((len(tokens), 9), torch.nan), self)
+
+        def select(self, rows: torch.Tensor) -> Diverged:
+            return self
+
+    batch = Batch(torch.tensor([[4, 5, 2], [6, 2, 0]]), torch.tensor([[1, 7], [1, 8]]))
+    for config in (DecodeConfig(beam=3), DecodeConfig(sample=True)):
+        found = decode(Diverged(), batch, config, [4, 4])
+        assert [(h.tokens, h.complete) for (h,) in found] == [([7], False), ([8], False)]

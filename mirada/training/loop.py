@@ -30,6 +30,7 @@ from mirada.training.checkpoints import Progress
 from mirada.training.optimizers import Optimizers, clip
 from mirada.training.settings import FINAL_SHARE, Budget, TrainConfig, fixed, learning_rate, warmed_up
 from mirada.training.stopping import StopRequested, stop_requests
+from mirada.training.timing import Timing
 
 Model = TypeVar("Model", bound=nn.Module)
 Objective = Callable[[Model, Any], Loss]
@@ -85,7 +86,7 @@ class Training(Generic[Model]):
         self.average = [parameter.detach().clone() for parameter in self.parameters] if config.average else None
         self.progress = Progress(corpus=batches.fingerprint)
         self.budget = Budget.of(config)
-        self.timing = {"training": 0.0, "validation": 0.0, "checkpoints": 0.0}
+        self.timing = Timing(training=0.0, validation=0.0, checkpoints=0.0)
         self._clock = started  # when this session's seconds began to count
         self._earlier = 0.0  # seconds of earlier sessions
         self._spent = 0.0  # of the budget, before the step that is being done
@@ -108,7 +109,7 @@ class Training(Generic[Model]):
                 self._checkpoint(over or self._spent >= 1.0)
             last_save = time.monotonic()
             for batches in self._remaining():
-                with self._timed("training"):
+                with self.timing("training"):
                     self._step(batches)
                 before, self._spent = self._spent, self.spent
                 over = self._spent >= 1.0
@@ -128,7 +129,7 @@ class Training(Generic[Model]):
         p = self.progress
         p.finished = over and not p.validation_pending
         p.limits = self._limits() if p.finished else None
-        with self._timed("checkpoints"):
+        with self.timing("checkpoints"):
             self._save()
         if self._stop.is_set() and not p.finished:
             raise Interrupted(f"stopped at step {p.step}, everything is saved")
@@ -137,14 +138,6 @@ class Training(Generic[Model]):
         """What a run is ended by: when all of it is as it was, a finished run has nothing more to do."""
         c = self.config
         return [c.steps, c.epochs, c.minutes, c.patience]
-
-    @contextmanager
-    def _timed(self, phase: str) -> Iterator[None]:
-        began = time.monotonic()
-        try:
-            yield
-        finally:
-            self.timing[phase] += time.monotonic() - began
 
     @property
     def epochs(self) -> float:
@@ -308,7 +301,7 @@ class Training(Generic[Model]):
         p.validation_pending = True
         began = time.monotonic()
         try:
-            with self._timed("validation"), self.averaged():
+            with self.timing("validation"), self.averaged():
                 self.model.eval()
                 size = self._validation_size()
                 found = self.validate(self.model, size)

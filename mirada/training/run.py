@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from mirada.training.loop import Event, Listener, Training
 from mirada.training.report import Log, draw_curves, read_log
 from mirada.training.scoring import scorer
 from mirada.training.settings import Budget, TrainConfig
+from mirada.training.timing import Timing
 from mirada.training.workspace import Workspace
 
 
@@ -78,7 +78,7 @@ class _Run:
         self.values = values
         self.task, self.sections = build(values)
         self.log = Log(work.run / "log.jsonl")
-        self.seconds: dict[str, float] = {}  # by phase: where the time went
+        self.timing = Timing()
         self.device = settle(self.settings.device, self.settings.threads)
         base = self.settings.base
         self.base = Base(Path(base), work.run / "base", str(self.device), self.settings.threads) if base else None
@@ -92,10 +92,10 @@ class _Run:
         return found
 
     def run(self) -> Any:
-        with self._timed("preparing"):
+        with self.timing("preparing"):
             data = self._prepare()
         if not self.begun:
-            with self._timed("forecast"):
+            with self.timing("forecast"):
                 self._choose(data)
         training = self._build(data)
         self._progress("validating", training)
@@ -108,13 +108,13 @@ class _Run:
             self._publish(data, training, None)
             raise Interrupted(f"{stopped}; {self.work.way_on}") from None
         training.take_best()
-        with self._timed("writing"):
+        with self.timing("writing"):
             self._publish(data, training, None)  # a whole bundle, whatever happens while it is scored
-        with self._timed("scoring"):
+        with self.timing("scoring"):
             scores = self._score(data, training)
-        with self._timed("writing"):
+        with self.timing("writing"):
             self._publish(data, training, scores)
-        for phase, seconds in {**training.timing, **self.seconds}.items():
+        for phase, seconds in {**training.timing, **self.timing}.items():
             self._tell("timing", phase=phase, seconds=round(seconds, 2))
         return load(self.work.folder, device=self.settings.device, threads=self.settings.threads)
 
@@ -253,11 +253,3 @@ class _Run:
         """For training, by a budget in minutes."""
         budget = Budget.of(self.settings).seconds
         return None if budget is None else max(1.0, budget - (time.monotonic() - self.started))
-
-    @contextmanager
-    def _timed(self, phase: str) -> Iterator[None]:
-        began = time.monotonic()
-        try:
-            yield
-        finally:
-            self.seconds[phase] = self.seconds.get(phase, 0.0) + time.monotonic() - began

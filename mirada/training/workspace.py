@@ -32,12 +32,13 @@ from pathlib import Path
 from mirada import bundle as bundles
 from mirada import config as configuration
 from mirada.errors import BundleError, DataError, UsageError
-from mirada.files import sync_folder, write_bytes, write_text
+from mirada.files import read_bytes, sync_folder, write_bytes, write_text
 
 RUN, NEW, NEXT = "run", "run.new", "run.next"
 LOCK = ".lock"
 """A file to lock where the file system cannot lock a folder, as some network file systems cannot."""
 ATTEMPTS = 20
+LARGEST_ID = 1024
 
 
 @dataclass
@@ -75,7 +76,7 @@ class Workspace:
     def id(self) -> str:
         """Tells which bundles are this training's; empty for one that replaced nothing, as those of format 1."""
         path = self.run / "id"
-        return path.read_text(encoding="utf-8") if path.exists() else ""
+        return read_bytes(path, BundleError, LARGEST_ID).decode("ascii", "replace") if path.exists() else ""
 
     def save_config(self, values: configuration.Values) -> None:
         write_text(self.run / "config.yaml", configuration.dump(values))

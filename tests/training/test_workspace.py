@@ -14,7 +14,7 @@ import mirada
 from mirada import bundle as bundles
 from mirada.api import info_text
 from mirada.errors import BundleError, DataError, Interrupted, UsageError
-from mirada.training.workspace import claimed, resumed, unfinished
+from mirada.training.workspace import Workspace, claimed, resumed, unfinished
 from tests.killing import kills
 
 FORMAT_1 = Path(__file__).parents[1] / "fixtures" / "format-1"
@@ -236,3 +236,16 @@ class TestFormat1:
         with pytest.raises(BundleError, match=f"its folder run was deleted.*--base {old}"):
             mirada.train(resume=old, steps=20)
         assert mirada.load(old)
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"x" * 5000, None])
+def test_a_damaged_id_is_no_trace(content: bytes | None, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    path = tmp_path / "run" / "id"
+    path.mkdir() if content is None else path.write_bytes(content)
+    work = Workspace(tmp_path, tmp_path / "run")
+    if content == b"\xff\xfe":
+        assert work.id == "\ufffd\ufffd"
+    else:
+        with pytest.raises(BundleError, match="id: "):
+            _ = work.id
