@@ -39,7 +39,7 @@ YAMLS = [
     "a: 0b_\n", "a: +_\n", "=: =\n",
 ]  # fmt: skip
 Change = Callable[[Path, random.Random], str]
-HUGE = 2**26
+SPARSE = 2**26
 """Bytes of a sparse file that stands where a small one should."""
 
 
@@ -51,11 +51,11 @@ def damage(folder: Path, chance: random.Random) -> str:
     done = []
     for _ in range(chance.choice([1, 1, 1, 1, 2])):
         path = chance.choice(files)
-        if not path.is_file() or path.stat().st_size >= HUGE:  # damaged a moment ago
+        if not path.is_file() or path.stat().st_size >= SPARSE:  # damaged a moment ago
             continue
         change = chance.choice(_changes(path)) if chance.random() < 0.85 else chance.choice([*REPLACEMENTS, as_bytes])
         done.append(f"{path.relative_to(folder)}: {change(path, chance)}")
-        if path.is_file() and not path.is_symlink() and path.stat().st_size < HUGE and chance.random() < 0.9:
+        if path.is_file() and not path.is_symlink() and path.stat().st_size < SPARSE and chance.random() < 0.9:
             correct(folder, path)
     return "; ".join(done)
 
@@ -66,7 +66,7 @@ def correct(folder: Path, path: Path) -> None:
     for keeper in [path.with_suffix(".json"), *(above / name for above in path.parents for name in KEEPERS)]:
         if keeper == path or not keeper.is_relative_to(folder) or keeper.is_symlink() or not keeper.is_file():
             continue
-        if keeper.stat().st_size >= HUGE:  # damaged before
+        if keeper.stat().st_size >= SPARSE:  # damaged before
             continue
         try:
             about = json.loads(keeper.read_bytes())

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mirada.contracts import BOS, EOS, PAD, Rows
-from mirada.data.batching import Batches, by_length, collate, cut
+from mirada.data.batching import Batches, by_length, collate, cut, similar
 from mirada.data.corpus import Corpus, Side, batched, write_corpus
 from mirada.errors import DataError
 
@@ -304,3 +304,11 @@ def test_batched_keeps_every_item_in_order(items: list[int], size: int) -> None:
     assert list(itertools.chain(*chunks)) == items
     assert all(len(chunk) == size for chunk in chunks[:-1])
     assert all(1 <= len(chunk) <= size for chunk in chunks)
+
+
+def test_texts_of_similar_length_fill_the_cells_and_no_more() -> None:
+    """n texts of at most m tokens, each with its end, take n · (m + 1) cells."""
+    assert [len(group) for group in similar([3] * 10, 20)] == [5, 5]
+    assert [len(group) for group in similar([3] * 10, 19)] == [4, 4, 2]
+    assert list(similar([1, 7, 2, 9], 20)) == [[3, 1], [2, 0]]
+    assert list(similar([50, 1], 20)) == [[0], [1]]  # one that is larger than all cells goes alone

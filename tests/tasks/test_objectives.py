@@ -267,3 +267,25 @@ def test_a_translation_may_have_its_ratio_and_twenty_more(words: int, ratio: flo
     assert len(tokenizer.encode([source])[0]) == words
     translator.translate([source], DecodeConfig(beam=1, max_ratio=ratio))
     assert endless.said == limit
+
+
+def test_only_what_a_network_could_have_carried_fits() -> None:
+    model = RecurrentReader(ReaderConfig(name="lstm", width=4, dropout=0.0), Sizes(9, 9, causal=True))
+    objective = NextToken()
+    ids = torch.randint(4, 9, (3, 5))
+    objective(model, Reading(ids[:, :-1], torch.tensor([4] * 3), ids[:, 1:], rows=torch.tensor([0, 10, 20])))
+    carried = objective.carried
+    assert objective.fits(model, carried)
+    assert objective.fits(model, {})
+    for name, tensor in [
+        ("next", carried["next"].float()),
+        ("next", carried["next"][:2]),
+        ("next", carried["next"][None]),
+        ("h", carried["h"][..., :2]),
+        ("h", carried["h"].double()),
+        ("o", carried["h"]),
+    ]:
+        assert not objective.fits(model, {**carried, name: tensor})
+    assert not objective.fits(model, {name: tensor for name, tensor in carried.items() if name != "next"})
+    assert not objective.fits(model, {name: tensor[:0] for name, tensor in carried.items()})
+    assert not objective.fits(nn.Linear(2, 2), carried)
