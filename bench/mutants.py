@@ -36,7 +36,7 @@ TESTS: dict[str, list[str]] = {
     "mirada/training/muon.py": ["tests/training/test_muon.py", *LOOP],
     "mirada/training/optimizers.py": ["tests/training/test_optimizers.py", *LOOP],
     "mirada/training/loop.py": LOOP,
-    "mirada/training/settings.py": LOOP,
+    "mirada/training/settings.py": ["tests/training/test_settings.py", *LOOP],
     "mirada/training/checkpoints.py": [*LOOP, "tests/training/test_checkpoints.py"],
     "mirada/training/forecast.py": LOOP,
     "mirada/training/automatic.py": ["tests/training/test_automatic.py"],
