@@ -148,12 +148,10 @@ def _points(events: Sequence[dict[str, Any]], name: str) -> tuple[list[float], l
 
 
 def _smoothed(values: Sequence[float]) -> list[float]:
-    """A running mean whose window grows to a twentieth of the values."""
-    smoothed: list[float] = []
-    for number, value in enumerate(values, 1):
-        window = max(1.0, min(number, len(values) / 20))
-        smoothed.append(value if not smoothed else smoothed[-1] + (value - smoothed[-1]) / window)
-    return smoothed
+    """The mean of each value and its neighbours, some fiftieths of all of them to each side."""
+    reach = max(1, len(values) // 50)
+    windows = (values[max(0, number - reach) : number + reach + 1] for number in range(len(values)))
+    return [sum(window) / len(window) for window in windows]
 
 
 def _add_time(axes: Any, steps: Sequence[dict[str, Any]]) -> None:
