@@ -35,6 +35,11 @@ _ISO_639_1 = """
     ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu
 """
 """All codes of two letters, and those that were in use before."""
+UNSPACED = re.compile(
+    "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u2e80-\u30ff\u31f0-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
+)
+"""Characters of scripts that put no space between words or sentences: Thai, Lao, Tibetan, Burmese, Khmer, Chinese,
+Japanese."""
 _TAG = re.compile(r"([A-Za-z]{2,3})([-_@.][A-Za-z0-9]{1,8})*")
 
 _KIN = (

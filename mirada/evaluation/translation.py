@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mirada.data.language import UNSPACED
 from mirada.data.normalize import nfc
 from mirada.data.verbatim import found, key
 from mirada.errors import UsageError
@@ -138,9 +139,7 @@ def chrf(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> floa
     return float(_metrics()["chrF++"].corpus_score(hypotheses, _streams(references)).score)
 
 
-# Chinese, Japanese kana, Thai, Lao, Myanmar, Khmer, Tibetan: scripts that put no space between words.
-_HAN, _NO_SPACES = "\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff", "\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff"
-_UNSPACED = re.compile(f"[{_HAN}\u3040-\u30ff{_NO_SPACES}]")
+_HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _KANA = re.compile("[\u3040-\u30ff]")
 _LETTER = re.compile(r"[^\W\d_]")
 
@@ -158,10 +157,10 @@ def bleu_tokenizer(language: str | None, references: Sequence[Sequence[str]]) ->
     if code:
         return "13a"
     text = "".join(given[0] for given in references[:1000])
-    unspaced = len(_UNSPACED.findall(text))
+    unspaced = len(UNSPACED.findall(text))
     if unspaced == 0 or 2 * unspaced < len(_LETTER.findall(text)):
         return "13a"
-    return "char" if _KANA.search(text) or not re.search(f"[{_HAN}]", text) else "zh"
+    return "char" if _KANA.search(text) or not _HAN.search(text) else "zh"
 
 
 # --- scores -------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ import torch
 from mirada.contracts import Generator
 from mirada.data.batching import collate, similar
 from mirada.data.checks import has_invalid_bytes
+from mirada.data.language import UNSPACED
 from mirada.data.sentences import sentences
 from mirada.data.tokenizer import Tokenizer
 from mirada.decoding import DecodeConfig, Hypothesis, decode
@@ -298,15 +299,9 @@ def _middle(sentence: str) -> int | None:
     return None
 
 
-_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u30ff\u31f0-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
-)
-"""Characters of scripts that put no space between sentences or words."""
-
-
 def joint(left: str, gap: str, right: str) -> str:
     """What stands between two translated sentences: the white space of the original, if the script has spaces there."""
-    unspaced = bool(_UNSPACED.match(left[-1:]))
+    unspaced = bool(UNSPACED.match(left[-1:]))
     if gap == "":
-        return "" if not left or not right or unspaced or _UNSPACED.match(right) else " "
+        return "" if not left or not right or unspaced or UNSPACED.match(right) else " "
     return "" if gap == " " and unspaced and left[-1] in "。！？｡…）」』”" else gap
