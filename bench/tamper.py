@@ -5,7 +5,8 @@
 Each damaged folder is opened in a process of its own, forked from one that has loaded everything: a bundle is asked for
 `info` and used on one input, a run folder is resumed for two more steps. What may come of it is a result or a
 MiradaError of one line; a trace, an abort, a hang or more than 2 GiB of memory is a failure, and is told with the words
-that repeat it.
+that repeat it. Drawing the curves is most of what resuming costs here and reads nothing but the log: one case in ten
+renders them, the others stop before the pixels.
 """
 
 from __future__ import annotations
@@ -240,7 +241,7 @@ def trial(made: Path, name: str, part: str, number: int, seed: int, work: Path) 
     report.unlink(missing_ok=True)
     child = os.fork()
     if child == 0:
-        _child(name, part, folder, report)
+        _child(name, part, folder, report, render=number % 10 == 0)
     status, usage = _wait(child)
     if status is None:
         return "failed", f"{done}\n    hung"
@@ -253,9 +254,14 @@ def trial(made: Path, name: str, part: str, number: int, seed: int, work: Path) 
     return (outcome, f"{done}\n    {text}") if outcome in ("opened", "refused") else ("failed", f"{done}\n{said}")
 
 
-def _child(name: str, part: str, folder: Path, report: Path) -> None:
+def _child(name: str, part: str, folder: Path, report: Path, render: bool) -> None:
     """Does not return."""
+    from matplotlib.figure import Figure
+
     import mirada
+
+    if not render:
+        Figure.savefig = lambda self, path, **_: Path(path).touch()  # type: ignore[method-assign]
 
     sink = os.open(report, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     said = os.open(f"{report}.said", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
