@@ -7,7 +7,7 @@ from importlib import import_module
 from itertools import takewhile
 
 MEASUREMENTS = ["training_speed", "decoding_speed", "generation_speed", "joeynmt_speed", "kills", "fuzz", "tamper"]
-DOWNLOADS = ["minilm", "shakespeare", "pictures", "pretraining"]
+DOWNLOADS = ["minilm", "shakespeare", "images", "pretraining"]
 """Those that need a download, and so are only run when they are named."""
 
 

@@ -28,7 +28,7 @@ from mirada.decoding import DecodeConfig, decode
 from mirada.device import keep_memory
 from mirada.exchange import import_checkpoint, vocabulary
 from mirada.exchange.checkpoint import Settings
-from mirada.model import load
+from mirada.loading import load
 
 TOKENS, ROUNDS = 100, 6  # the first round warms up
 CASES = ((1, 16), (1, 256), (4, 16))
@@ -55,7 +55,7 @@ def main() -> None:
 
 def compare(ours: Any, theirs: Any, order: Tensor, prompts: list[str]) -> None:
     """Both go on from the same prompts, in turns."""
-    before = torch.tensor([ours.kit.spelling.before(prompt) for prompt in prompts])  # [B, T]
+    before = torch.tensor([ours.preprocessor.spelling.before(prompt) for prompt in prompts])  # [B, T]
     speeds: dict[str, list[float]] = {"mirada": [], "transformers": []}
     for round_ in range(ROUNDS):
         mine, seconds = timed(lambda: write(ours, prompts, before))

@@ -141,9 +141,9 @@ def ours(file: Path) -> tuple[dict[str, Block], dict[str, int]]:
     from mirada.contracts import Batch
     from mirada.device import keep_memory, settle
     from mirada.models.seq2seq import Seq2Seq, Seq2SeqConfig
-    from mirada.tasks.objectives import CrossEntropy
+    from mirada.training.config import TrainConfig
+    from mirada.training.losses import CrossEntropy
     from mirada.training.optimizers import Optimizers, clip
-    from mirada.training.settings import TrainConfig
 
     settle("cpu", torch.get_num_threads())
     keep_memory()

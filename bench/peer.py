@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
+from mirada import builtin
 from mirada.contracts import PAD, Sizes
-from mirada.data import builtin
 from mirada.data.batching import Batches
 from mirada.data.corpus import write_corpus
 from mirada.data.tokenizer import Tokenizer

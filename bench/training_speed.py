@@ -12,7 +12,7 @@ import torch
 
 from bench.peer import batches, marian, ours
 from mirada.contracts import PAD, Batch
-from mirada.tasks.objectives import CrossEntropy
+from mirada.training.losses import CrossEntropy
 
 ROUNDS, STEPS = 5, 4
 

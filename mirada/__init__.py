@@ -10,9 +10,9 @@ __all__ = ["MiradaError", "Model", "Translation", "__version__", "load", "train"
 if TYPE_CHECKING:
     from mirada.api import Model, load, train
     from mirada.errors import MiradaError
-    from mirada.tasks.translator import Translation
+    from mirada.tasks.translation.translator import Translation
 
-_HOMES = {"Translation": "mirada.tasks.translator", "MiradaError": "mirada.errors"}
+_HOMES = {"Translation": "mirada.tasks.translation.translator", "MiradaError": "mirada.errors"}
 
 
 def __getattr__(name: str) -> Any:

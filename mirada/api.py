@@ -9,17 +9,18 @@ from typing import Any
 
 from mirada import config as configuration
 from mirada import models, tasks
-from mirada.data.checkup import check
 from mirada.data.sources import Paths, data_settings
 from mirada.errors import BundleError, ConfigError, UsageError
-from mirada.model import aligned, load
-from mirada.model import info as bundle_info
-from mirada.model import info_text as bundle_text
+from mirada.former_names import current_task
+from mirada.loading import aligned, load
+from mirada.loading import info as bundle_info
+from mirada.loading import info_text as bundle_text
 from mirada.tasks.task import Model
+from mirada.tasks.translation.check import check
 from mirada.training import finetune, status, workspace
+from mirada.training.config import MAY_CHANGE
 from mirada.training.loop import Event, Listener
 from mirada.training.run import check_config, run
-from mirada.training.settings import MAY_CHANGE
 
 __all__ = ["Model", "check", "info", "info_text", "load", "train"]
 
@@ -118,7 +119,7 @@ def _effective(
     from_file = configuration.read(config) if config else {}
     named = configuration.merge(from_file, settings or {}).get("model", {})
     wanted = model or (named.get("name") if isinstance(named, dict) else None)
-    asked = task or from_file.get("task")
+    asked = current_task(task) if task else from_file.get("task")
     for name, value in (("task", asked), ("model.name", wanted)):
         if not isinstance(value, str | None):
             raise ConfigError(f"{name}: should be a name, not {value!r:.40}")

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, StrictInt
 
 from mirada.errors import BundleError
+from mirada.former_names import current_names
 from mirada.parsing import Malformed, check, load_json
 
 Count = Annotated[int, Field(ge=0)]
@@ -103,7 +104,7 @@ class _Version(_Part):
 
 def check_card(content: bytes, where: Path, newest: int) -> dict[str, Any]:
     """The card of a bundle, checked; one of a newer format is refused, whatever its shape."""
-    values = load_json(content, dict[str, Any], where, BundleError)
+    values = current_names(load_json(content, dict[str, Any], where, BundleError))
     try:
         version: _Version = check(_Version, values)
         if version.format > newest:

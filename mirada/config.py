@@ -18,6 +18,7 @@ from pydantic_core import ErrorDetails
 
 from mirada.errors import ConfigError
 from mirada.files import read_bytes
+from mirada.former_names import current_names
 from mirada.parsing import Malformed, parse_yaml
 
 Values = dict[str, Any]
@@ -139,7 +140,7 @@ def parse(content: bytes, where: str | Path) -> Values:
         raise ConfigError(
             f"{where}: a configuration is made of 'section:' and 'key: value' lines, not of {values!r:.40}"
         )
-    return values
+    return current_names(values)
 
 
 def override(text: str) -> Values:

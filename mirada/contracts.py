@@ -1,4 +1,4 @@
-"""What the parts hand each other: Batch, Captions, Reading, Loss, Step, Generator, Network, Reader, Tape, Switches.
+"""What the parts hand each other: batches, losses, steps of generation, networks, recordings and switches.
 
 Axes, named the same everywhere:
     B batch   S source length   T target length   D width   H heads   K head width (d_k)
@@ -70,7 +70,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Captions(Batch):
-    """Pictures, and what is said of them: the source is pixels [B, C, 1, H, W], read as so many patches."""
+    """Images, and what is said of them: the source is pixels [B, C, 1, H, W], read as so many patches."""
 
     patches: int = 0
 
@@ -84,7 +84,7 @@ class Captions(Batch):
 
 
 @dataclass(frozen=True)
-class Reading:
+class SequenceBatch:
     """Sequences to be read, side by side, with padding behind them; and what is true of them, when that is known.
 
     What `truth` is, is the task's affair: a class for each sequence [B], a label or a number for each step [B, T(, O)].
@@ -111,7 +111,7 @@ class Reading:
         """Real steps: what speed is counted in."""
         return int(self.lengths.sum())
 
-    def to(self, device: torch.device) -> Reading:
+    def to(self, device: torch.device) -> SequenceBatch:
         given = (self.truth, self.before, self.segments)
         truth, before, segments = (None if tensor is None else tensor.to(device) for tensor in given)
         moved = replace(self, inputs=self.inputs.to(device), lengths=self.lengths.to(device))
@@ -127,7 +127,7 @@ class Sizes:
     numeric_inputs: bool = False  # the inputs are numbers [B, T, C], not ids
     numeric_outputs: bool = False  # the outputs are numbers: no softmax over them
     causal: bool = False  # step t may not see what comes after it
-    shape: tuple[int, ...] = ()  # [C, F, H, W] of the pixels, where the inputs are pictures or videos
+    shape: tuple[int, ...] = ()  # [C, F, H, W] of the pixels, where the inputs are images or videos
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class Validation:
-    """A look at the dev part: a score to get better at, what to call it, other figures, and an example to read."""
+    """A look at the dev set: a score to get better at, what to call it, other figures, and an example to read."""
 
     score: float  # higher is better
     measure: str = "score"
@@ -157,7 +157,7 @@ class Validation:
 Rows = npt.NDArray[np.int64]
 """Which parts of the data make a batch."""
 
-AnyBatch = TypeVar("AnyBatch", bound=Batch | Reading, covariant=True)
+AnyBatch = TypeVar("AnyBatch", bound=Batch | SequenceBatch, covariant=True)
 
 
 class Plan(Protocol[AnyBatch]):
@@ -240,7 +240,7 @@ class Part(nn.Module):
                 module.path = name.replace("layers.", "").replace("self_", "self")
 
 
-class Network(Part):
+class GenerativeNetwork(Part):
     """A model that trains on whole targets at once and generates token by token (a `Generator`)."""
 
     output: nn.Module
@@ -257,17 +257,17 @@ class Network(Part):
         raise NotImplementedError
 
 
-class Reader(Part):
+class SequenceEncoder(Part):
     """A model that reads a sequence: a vector for every step, and one for the whole. Tasks put questions to these."""
 
     output: nn.Module
     """From a vector [.., D] to scores or numbers [.., O]."""
 
-    def read(self, batch: Reading, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
+    def read(self, batch: SequenceBatch, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
         """A vector for every step, [B, T, D]; what stands at padding means nothing."""
         raise NotImplementedError
 
-    def pool(self, batch: Reading, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
+    def pool(self, batch: SequenceBatch, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
         """One vector for each sequence, [B, D]."""
         raise NotImplementedError
 

@@ -6,9 +6,8 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from mirada import api
+from mirada import api, builtin
 from mirada.console import Console, duration
-from mirada.data import builtin
 
 PAIRS = 40_000
 SETTINGS = {"model": {"dropout": 0.0}, "tokenizer": {"vocabulary": 2000}}
@@ -37,12 +36,12 @@ def run(out: Path, minutes: float, threads: int | None, console: Console) -> Non
         overwrite=True,
         listen=console,
     )
-    console.line("\nsentences of the lecture notes, none of them in the training part:")
+    console.line("\nsentences of the lecture notes, none of them in the training set:")
     for example in builtin.notes("es", "en"):
         output = model.translate(example.source).text
         verdict = "right" if output in example.targets else f"expected: {example.targets[0]}"
         console.line(f"    {example.source} → {output}   ({verdict})")
-    console.line("\non 500 test sentences that are not in the training part:")
+    console.line("\non 500 test sentences that are not in the training set:")
     console.line(model.evaluate(out / "test.tsv").as_text())
     look = model.attend(builtin.notes("es", "en")[0].source)
     look.draw(out / "attention.png")

@@ -8,7 +8,7 @@ from typing import Literal, TypeVar
 import torch
 from torch import Tensor, nn
 
-from mirada.blocks import (
+from mirada.nn.blocks import (
     FUSED_FROM,
     DecoderLayer,
     EncoderLayer,

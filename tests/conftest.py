@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import mirada
-from mirada.tasks.translation import TranslationModel
+from mirada.tasks.translation.model import TranslationModel
 from tests import toy
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from signal import SIGALRM, alarm, signal
 
 from mirada.data.checks import CheckConfig
-from mirada.data.doctor import Doctor
+from mirada.data.quality import QualityChecker
 from mirada.data.readers import Wanted
 from mirada.data.sources import DataConfig
 from mirada.errors import MiradaError
@@ -130,7 +130,7 @@ def trial(folder: Path, seed: int) -> str:
             files = data.open()
             pairs = list(files)
             if chance.random() < 0.1:
-                Doctor(files, CheckConfig(), longest=100).examine(io.StringIO())
+                QualityChecker(files, CheckConfig(), longest=100).examine(io.StringIO())
         except MiradaError as error:
             message = str(error)
             assert "\n" not in message, f"seed {seed}: {message!r}"

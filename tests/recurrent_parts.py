@@ -7,7 +7,7 @@ from typing import TypeVar, get_args
 import torch
 from torch import Tensor, nn
 
-from mirada.recurrent import (
+from mirada.nn.recurrent import (
     Activation,
     Kind,
     Memory,

@@ -15,7 +15,7 @@ from mirada import bundle
 from mirada.contracts import Sizes
 from mirada.errors import BundleError
 from mirada.models.transformer import Transformer, TransformerConfig
-from mirada.tasks.translation import TranslationModel
+from mirada.tasks.translation.model import TranslationModel
 from tests.killing import kills
 
 TINY = TransformerConfig(width=8, heads=2, encoder_layers=1, decoder_layers=1, feed_forward=8)
@@ -29,7 +29,7 @@ def model(seed: int) -> Transformer:
 def test_equal_weights_equal_bytes(tmp_path: Path, trained: TranslationModel) -> None:
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
-        bundle.write(tmp_path / name, model(1), {"x": name}, {"note": name}, trained.kit.files())
+        bundle.write(tmp_path / name, model(1), {"x": name}, {"note": name}, trained.preprocessor.files())
     contents = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("a", "b")]
     assert contents[0] == contents[1]
 

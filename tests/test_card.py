@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 
 from mirada.api import info, info_text, load
 from mirada.errors import BundleError, MiradaError
-from mirada.tasks.translation import TranslationModel
+from mirada.tasks.translation.model import TranslationModel
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ from pydantic import Field, ValidationError, model_validator
 from mirada import config, tasks
 from mirada.config import Section, build, dump, merge, nearest, override, read
 from mirada.errors import ConfigError, UsageError
-from mirada.tasks.translation import TranslationModel
+from mirada.tasks.translation.model import TranslationModel
+from mirada.training.config import TrainConfig
 from mirada.training.run import check_config
-from mirada.training.settings import TrainConfig
 from tests.command import refused
 
 
@@ -145,7 +145,7 @@ def test_settings_as_other_toolkits_call_them(given: str, expected: str) -> None
 
 
 def test_every_option_and_foreign_name_leads_to_a_setting() -> None:
-    sections = [section for task in map(tasks.find, tasks.HOMES) for section in task.sections.items()]
+    sections = [section for task in map(tasks.find, tasks.packages()) for section in task.sections.items()]
     sections += [("train", TrainConfig), *(("model", section) for section in subclasses(Section))]
     there = {f"{name}.{field}" for name, section in sections for field in section.model_fields}
     assert set(config.OPTIONS) <= there

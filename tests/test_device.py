@@ -13,25 +13,25 @@ import torch
 from torch import Tensor
 
 from mirada.contracts import Sizes
-from mirada.data.series.windows import features
 from mirada.inspection.gradients import fading_of
 from mirada.inspection.vectors import table
 from mirada.models.bag import Bag, BagConfig
 from mirada.models.gpt import GPT, GPTConfig
-from mirada.models.reader import ReaderConfig, RecurrentReader
-from mirada.tasks.surprise import surprise
-from mirada.tasks.translation import TranslationModel
+from mirada.models.rnn import RecurrentConfig, RecurrentEncoder
+from mirada.tasks.forecasting.windows import features
+from mirada.tasks.likelihood import surprise
+from mirada.tasks.translation.model import TranslationModel
 from tests.devices import Reached, WithoutFloat64
 
 WORDS = 12
 LANGUAGE = Sizes(WORDS, WORDS, causal=True)
 
 
-def network(kind: str) -> RecurrentReader | GPT:
+def network(kind: str) -> RecurrentEncoder | GPT:
     torch.manual_seed(0)
     if kind == "gpt":
         return GPT(GPTConfig(width=8, heads=2, layers=1, max_length=16), LANGUAGE).eval()
-    return RecurrentReader(ReaderConfig.model_validate({"name": kind, "width": 8}), LANGUAGE).eval()
+    return RecurrentEncoder(RecurrentConfig.model_validate({"name": kind, "width": 8}), LANGUAGE).eval()
 
 
 def test_the_stand_in_for_mps_refuses_float64() -> None:
@@ -83,7 +83,7 @@ def test_features_of_a_series_need_no_float64_on_mps() -> None:
 
 
 def test_gradients_through_time_read_ids_on_the_networks_device() -> None:
-    reader = RecurrentReader(ReaderConfig(name="lstm", width=8), Sizes(WORDS, 3)).to("meta")
+    reader = RecurrentEncoder(RecurrentConfig(name="lstm", width=8), Sizes(WORDS, 3)).to("meta")
 
     def stop(module: object, given: tuple[Tensor, ...]) -> None:
         raise Reached(given[0].device)

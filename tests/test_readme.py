@@ -62,6 +62,6 @@ def test_every_command_on_every_page_is_one_that_the_program_takes(page: str) ->
 def test_the_tree_names_what_there_is() -> None:
     tree = README.split("## The tree")[1].split("```")[1]
     package = Path(__file__).parent.parent / "mirada"
-    named = set(re.findall(r"^  (?:  )?([\w.]+?)/?\s", tree, re.MULTILINE))
-    present = {path.name for path in [*package.iterdir(), *(package / "data").iterdir()]} - {"__pycache__", "py.typed"}
-    assert present <= named | {"__init__.py"}, present - named
+    named = set(re.findall(r"\b(\w+(?:\.py|(?=/)))", tree))
+    present = {path.name for path in package.iterdir()} - {"__pycache__", "py.typed", "__init__.py"}
+    assert present <= named, present - named

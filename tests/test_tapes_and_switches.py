@@ -9,13 +9,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from mirada.blocks import (
+from mirada.contracts import BOS, EOS, PAD, Batch, Part, Sizes, Switches, Tape
+from mirada.models.transformer import Transformer, TransformerConfig
+from mirada.nn.blocks import (
     EncoderLayer,
     MultiHead,
     Residual,
 )
-from mirada.contracts import BOS, EOS, PAD, Batch, Part, Sizes, Switches, Tape
-from mirada.models.transformer import Transformer, TransformerConfig
 from tests.block_parts import HEADS, INNER, LONG, WIDTH, Norm, shaken
 from tests.tensors import close
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import sys
 
-from mirada.cli import ask, exchange, learn, look, pictures, run, tell
+from mirada.cli import exchange, images, info, look, predict, run, train
 from mirada.cli.app import app, say
 from mirada.device import keep_memory
 from mirada.errors import MiradaError
 
-__all__ = ["ask", "exchange", "learn", "look", "main", "pictures", "run", "tell"]
+__all__ = ["exchange", "images", "info", "look", "main", "predict", "run", "train"]
 
 
 def main() -> None:

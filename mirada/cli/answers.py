@@ -75,7 +75,7 @@ class _State(NamedTuple):
     done: int = 0
     """Inputs that are dealt with."""
     answered: int = 0
-    """Answers to them; a file of many pictures has many."""
+    """Answers to them; a file of many images has many."""
     failed: int = 0
     size: int = 0
     """Bytes of all answers."""

@@ -99,7 +99,7 @@ Bundle = Annotated[
 Pairs = Annotated[
     list[Path] | None,
     typer.Argument(
-        help="Files of the task: pairs (TSV, CSV, TMX, PO, …), a table, a text, a folder of pictures.",
+        help="Files of the task: pairs (TSV, CSV, TMX, PO, …), a table, a text, a folder of images.",
         show_default=False,
     ),
 ]

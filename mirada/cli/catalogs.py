@@ -24,9 +24,9 @@ from mirada.data.sources import unreadable
 from mirada.data.text import shown_path
 from mirada.errors import DataError, UsageError
 from mirada.files import sync_folder, write_bytes
-from mirada.tasks.catalogs import check_language, fill, lines_of, other_language
-from mirada.tasks.translation import TranslationModel
-from mirada.tasks.translator import Translation
+from mirada.tasks.translation.catalogs import check_language, fill, lines_of, other_language
+from mirada.tasks.translation.model import TranslationModel
+from mirada.tasks.translation.translator import Translation
 
 _CATALOG = re.compile(r"\.pot?(\.gz)?$", re.IGNORECASE)
 

@@ -19,7 +19,9 @@ def neighbours(
     count: Annotated[int, typer.Option(help="Neighbours of each.")] = 10,
     side: Annotated[str, typer.Option(help="source or target: whose embeddings.")] = "source",
     fragments: Annotated[bool, typer.Option("--fragments", help="List beginnings of words too.")] = False,
-    picture: Annotated[Path | None, typer.Option(help="A map of the words, as PNG.", show_default=False)] = None,
+    image: Annotated[
+        Path | None, typer.Option("--picture", help="A map of the words, as PNG.", show_default=False)
+    ] = None,
 ) -> None:
     """The words whose embeddings are nearest to a word's."""
     from mirada import api
@@ -34,16 +36,16 @@ def neighbours(
             say(f"mirada: the model has no vector of {word!r}, it reads {' + '.join(pieces)}; their average is used")
             name = f"{word} (average of {len(pieces)} subwords)"
         print(f"{name}: " + ", ".join(f"{text} {cosine:.2f}" for text, cosine in near))
-    if picture is not None:
-        embeddings.draw(words, picture)
+    if image is not None:
+        embeddings.draw(words, image)
 
 
 @app.command()
 def gradients(
     bundles: Annotated[list[Path], typer.Argument(help="Bundles of recurrent models.", show_default=False)],
     text: Annotated[str, typer.Option(help="The text to read; a few dozen words show most.", show_default=False)],
-    picture: Annotated[
-        Path | None, typer.Option(help="All of them in one picture, as PNG.", show_default=False)
+    image: Annotated[
+        Path | None, typer.Option("--picture", help="All of them in one image, as PNG.", show_default=False)
     ] = None,
     json_: Json = False,
 ) -> None:
@@ -61,8 +63,8 @@ def gradients(
         print(f"{fading.name}: ×{fading.per_step:.3f} a step back; largest singular value of W: {values}")
         shown = [0, *(2**k for k in range(16) if 2**k < len(fading.norms))]
         print("    " + "   ".join(f"{step}: {fading.norms[step] / fading.norms[0]:.3g}" for step in shown))
-    if picture is not None:
+    if image is not None:
         try:
-            draw_gradients(found, picture)
+            draw_gradients(found, image)
         except (OSError, ValueError) as error:
-            raise UsageError(f"{picture}: the picture cannot be written ({error})") from None
+            raise UsageError(f"{image}: the image cannot be written ({error})") from None

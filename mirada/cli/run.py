@@ -89,7 +89,7 @@ def translate(
     """
     from mirada import api
     from mirada.cli.catalogs import are_catalogs, fill_catalogs
-    from mirada.tasks.translation import TranslationModel
+    from mirada.tasks.translation.model import TranslationModel
 
     catalogs = file is not None and not texts and not as_text and are_catalogs(file)
     if catalogs and prefix:
@@ -146,7 +146,7 @@ def evaluate(
 ) -> None:
     """Score a model on a test set: BLEU, chrF++, TER of translations; accuracy, F1 of labels; …"""
     from mirada import api
-    from mirada.tasks.translation import TranslationModel
+    from mirada.tasks.translation.model import TranslationModel
 
     parallel = {"source": source, "target": target or None, "source_language": from_, "target_language": to}
     given = {key: value for key, value in parallel.items() if value is not None}

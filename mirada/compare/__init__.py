@@ -1,6 +1,6 @@
 """Several models on the same data, tokens and budget, and one report on what came of it."""
 
-from mirada.compare.lineup import compare
-from mirada.compare.results import Comparison, Entrant
+from mirada.compare.results import Comparison, ModelResult
+from mirada.compare.runner import compare
 
-__all__ = ["Comparison", "Entrant", "compare"]
+__all__ = ["Comparison", "ModelResult", "compare"]

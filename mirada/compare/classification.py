@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from mirada.compare.reading import ReadingSubject
 from mirada.compare.results import Answer, Baseline, Comparison, LengthScore, Sample
-from mirada.compare.subjects import spread
+from mirada.compare.sequence_tasks import ReadingSubject
+from mirada.compare.task_reports import spread
 from mirada.contracts import Sizes
-from mirada.data.labelled import Labelled
-from mirada.tasks.classification import ClassificationModel
+from mirada.tasks.classification.data import Labelled
+from mirada.tasks.classification.model import ClassificationModel
 from mirada.tasks.task import Prepared
 
 LENGTH_CLASSES = ((1, 50), (51, 100), (101, 200), (201, 400))
@@ -35,10 +35,10 @@ class ClassificationSubject(ReadingSubject):
     used = "texts"
     timed = "dev texts handed over at once"
     best = "Best labels"
-    quality = "Accuracy on the dev part, in percent; the line is always the commonest label"
+    quality = "Accuracy on the dev set, in percent; the line is always the commonest label"
     asked = ("text", "label")
     about_samples = (
-        "Texts of the dev part from short to long, chosen by their length alone, with the label that each model gave "
+        "Texts of the dev set from short to long, chosen by their length alone, with the label that each model gave "
         "and how sure it was. ✗ is not the true label."
     )
     beside = (MAJORITY,)
@@ -121,7 +121,7 @@ class ClassificationSubject(ReadingSubject):
         return [
             ("data", f"{data['training']:,} training texts{cut}, {data['words']:,} words, {left_out:,} left out"),
             ("classes", classes),
-            ("dev part", f"{data['dev']:,} texts, {dev}"),
+            ("dev set", f"{data['dev']:,} texts, {dev}"),
             ("tokens", f"{data['vocabulary']:,} {c.tokens}, {learned}"),
         ]
 

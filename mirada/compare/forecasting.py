@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from mirada.compare.reading import ReadingSubject
-from mirada.compare.results import Baseline, Comparison, Course, Entrant, Outlook
-from mirada.compare.subjects import Column
-from mirada.contracts import Reading
-from mirada.data.series.table import Numbers
-from mirada.data.series.timeline import Timeline
-from mirada.data.series.windows import Windows
-from mirada.evaluation.forecasts import MODEL, drift, naive, seasonal_naive, steps_shown
-from mirada.tasks.forecasting import ORIGINS, ForecastingModel
+from mirada.compare.results import Baseline, Comparison, Course, ModelResult, Outlook
+from mirada.compare.sequence_tasks import ReadingSubject
+from mirada.compare.task_reports import Column
+from mirada.contracts import SequenceBatch
+from mirada.metrics.forecasting import MODEL, drift, naive, seasonal_naive, steps_shown
+from mirada.tasks.forecasting.model import ORIGINS, ForecastingModel
+from mirada.tasks.forecasting.table import Numbers
+from mirada.tasks.forecasting.timeline import Timeline
+from mirada.tasks.forecasting.windows import Windows
 from mirada.tasks.task import Model, Prepared
 
 TIMED_FORECASTS = 5
@@ -37,9 +37,9 @@ class ForecastingSubject(ReadingSubject):
     word = "step"
     token = "step"
     used = "forecasts"
-    timed = "forecasts from the dev part, with their ranges, one after another"
+    timed = "forecasts from the dev set, with their ranges, one after another"
     best = "Best forecasts"
-    quality = "Error on the dev part, lower is better; the lines are simple forecasts, which learn nothing"
+    quality = "Error on the dev set, lower is better; the lines are simple forecasts, which learn nothing"
     drawn = "steps of the series"
 
     def asks(self, prepared: Prepared, most: int) -> list[Numbers]:
@@ -49,12 +49,12 @@ class ForecastingSubject(ReadingSubject):
     def use(self, model: ForecastingModel, asked: Sequence[Numbers]) -> object:
         return [model.forecast(history, int(model.config["data"]["horizon"])) for history in asked]
 
-    def batch(self, model: Model, prepared: Prepared, length: int, tokens: int) -> Reading:
+    def batch(self, model: Model, prepared: Prepared, length: int, tokens: int) -> SequenceBatch:
         """Windows of the series itself, which is repeated where it is too short."""
         rows = max(1, tokens // length)
         windows = prepared.batches(tokens, 0)
         assert isinstance(windows, Windows)
-        repeated = np.resize(windows.values, (length + rows + 1, len(model.kit.names)))
+        repeated = np.resize(windows.values, (length + rows + 1, len(model.preprocessor.names)))
         return replace(windows, values=repeated, length=length, stride=1).load(np.arange(rows))
 
     def by_horizon(self, model: Model) -> dict[int, float]:
@@ -105,7 +105,7 @@ class ForecastingSubject(ReadingSubject):
         """The scores, and how many true values lie in the ranges that should hold so many percent of them."""
         percents = dict.fromkeys(row["percent"] for row in c.entrants[0].scores["coverage"])
 
-        def inside(percent: int) -> Callable[[Entrant], float]:
+        def inside(percent: int) -> Callable[[ModelResult], float]:
             return lambda x: float(
                 np.mean([row["inside"] for row in x.scores["coverage"] if row["percent"] == percent])
             )
@@ -126,7 +126,7 @@ class ForecastingSubject(ReadingSubject):
         change = "from one step to the next" if m == 1 else f"over a season of {m:,} steps"
         several = " It is the mean over all columns." if len(c.data["columns"]) > 1 else ""
         return [
-            f"MASE is the mean absolute error divided by how much the training part changed {change}: below 1 a "
+            f"MASE is the mean absolute error divided by how much the training set changed {change}: below 1 a "
             f"forecast errs less than that.{several} MAE and RMSE are in the series' own unit. Lower is better.",
             "Of the true values, as many should lie in a range as its name says: fewer, and the model is too sure of "
             "itself; more, and it knows less than it could.",
@@ -140,8 +140,8 @@ class ForecastingSubject(ReadingSubject):
         )
         return [
             ("data", f"{data['rows']:,} rows of {_listed(c)}{span}; data id {data['fingerprint'][:16]}"),
-            ("training part", f"the first {data['training']:,} rows"),
-            ("dev part", dev),
+            ("training set", f"the first {data['training']:,} rows"),
+            ("dev set", dev),
             ("season", f"{data['period']:,} steps" if data["period"] else "none"),
         ]
 
@@ -153,7 +153,7 @@ def _dev(prepared: Prepared) -> tuple[Timeline, int]:
 
 
 def _origin(dev: Timeline, horizon: int) -> int:
-    """The last step that is known to the forecast which is shown: one from the middle of the dev part."""
+    """The last step that is known to the forecast which is shown: one from the middle of the dev set."""
     origins = dev.origins(horizon, ORIGINS)
     return int(origins[len(origins) // 2])
 

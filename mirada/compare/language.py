@@ -7,16 +7,16 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from mirada.compare.reading import ReadingSubject
 from mirada.compare.results import Answer, Baseline, Comparison, Sample
+from mirada.compare.sequence_tasks import ReadingSubject
 from mirada.contracts import Sizes
-from mirada.data.texts import Lines
-from mirada.evaluation.texts import MEASURES
-from mirada.tasks.language import LanguageModel
+from mirada.metrics.perplexity import MEASURES
+from mirada.tasks.language_model.data import Lines
+from mirada.tasks.language_model.model import LanguageModel
 from mirada.tasks.task import Model, Prepared
 
 PROMPTS, PROMPT, WRITTEN = 4, 80, 200
-"""Places of the dev part that are continued; characters that are read there, and tokens that are written."""
+"""Places of the dev set that are continued; characters that are read there, and tokens that are written."""
 TIMED_PROMPTS = 3
 """One continuation is written after another, so that a few say enough."""
 
@@ -26,7 +26,7 @@ UNIGRAM = "unigram "
 class LanguageSubject(ReadingSubject):
     """What comes next in a text."""
 
-    task = "language"
+    task = "language_model"
     models = ("elman", "lstm", "gru")
     did = "foresaw the text"
     sequence = "piece"
@@ -35,11 +35,11 @@ class LanguageSubject(ReadingSubject):
     used = "continuations"
     timed = f"times {WRITTEN} tokens written, one after another"
     best = "Least surprised"
-    quality = "Bits on the dev part, fewer is better; the line is the frequency of each unit alone"
+    quality = "Bits on the dev set, fewer is better; the line is the frequency of each unit alone"
     beside = tuple(UNIGRAM + measure for measure in dict.fromkeys(MEASURES.values()))
     asked = ("text", "goes on")
     about_samples = (
-        "Places of the dev part, evenly spread, and how each model goes on there: no continuation is right or wrong, "
+        "Places of the dev set, evenly spread, and how each model goes on there: no continuation is right or wrong, "
         "but it can be read."
     )
 
@@ -70,7 +70,7 @@ class LanguageSubject(ReadingSubject):
     # ── in words ──────────────────────────────────────────────────────────────────────────────────────────────────
 
     def tested(self, c: Comparison) -> str:
-        held = "held out at the end of the text" if c.data["held_out"] else "of a dev part"
+        held = "held out at the end of the text" if c.data["held_out"] else "of a dev set"
         return f"read {c.data['dev_characters']:,} characters {held}"
 
     def learned(self, c: Comparison, same: str) -> str:
@@ -89,6 +89,6 @@ class LanguageSubject(ReadingSubject):
         learned = f"learned once for all models; data id {data['fingerprint'][:16]}"
         return [
             ("data", f"{data['characters']:,} characters in {data['lines']:,} lines, {left_out:,} lines left out"),
-            ("dev part", f"{data['dev_characters']:,} characters, {dev}"),
+            ("dev set", f"{data['dev_characters']:,} characters, {dev}"),
             ("tokens", f"{data['vocabulary']:,} {c.tokens}, {learned}"),
         ]

@@ -1,4 +1,4 @@
-"""The pieces of the report's page: escaped text, tables of figures, pictures with captions.
+"""The pieces of the report's page: escaped text, tables of figures, images with captions.
 
 Every text that comes from data, models or settings passes `e`, which escapes it.
 """
@@ -8,18 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
 
-from mirada.compare import pictures
-from mirada.compare.results import Baseline, Comparison, Entrant, best_of
-from mirada.compare.subjects import Column
+from mirada.compare import charts
+from mirada.compare.results import Baseline, Comparison, ModelResult, best_of
+from mirada.compare.task_reports import Column
 
-Figure = Callable[[Entrant], float | None]
+Figure = Callable[[ModelResult], float | None]
 
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
 def e(text: object) -> str:
     """A text as text, whatever is in it."""
-    return escape(pictures.printable(str(text)))
+    return escape(charts.printable(str(text)))
 
 
 def shortened(text: str, most: int | None) -> str:
@@ -32,9 +32,9 @@ def count(number: int, thing: str) -> str:
     return f"{word} {thing}{'s' * (number != 1)}"
 
 
-def model(c: Comparison, entrant: Entrant, tag: str = 'th scope="row"') -> str:
+def model(c: Comparison, entrant: ModelResult, tag: str = 'th scope="row"') -> str:
     """A model's name, with its colour."""
-    colour = pictures.colour(c.entrants.index(entrant))
+    colour = charts.colour(c.entrants.index(entrant))
     return f'<{tag} class="model"><i style="background: {colour}"></i>{e(entrant.name)}</{tag.split()[0]}>'
 
 
@@ -53,7 +53,7 @@ def figures(c: Comparison, caption: str, columns: Sequence[Column], baselines: S
     """A row a model, a column a figure, the best of each column marked; then a row a baseline."""
     best = [best_of(c.entrants, figure, bool(low)) if low is not None else [] for _, figure, _, low in columns]
 
-    def cell(entrant: Entrant, number: int) -> str:
+    def cell(entrant: ModelResult, number: int) -> str:
         _, figure, written, _ = columns[number]
         value = figure(entrant)
         text = "—" if value is None else e(written(value))
@@ -70,8 +70,8 @@ def figures(c: Comparison, caption: str, columns: Sequence[Column], baselines: S
     return table(caption, ["model", *(column[0] for column in columns)], rows)
 
 
-def shown(picture: str, caption: str) -> str:
-    return f"<figure>{picture}<figcaption>{e(caption)}</figcaption></figure>"
+def shown(image: str, caption: str) -> str:
+    return f"<figure>{image}<figcaption>{e(caption)}</figcaption></figure>"
 
 
 def beside(left: str, right: str) -> str:

@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 import torch
 
 from mirada import tasks
-from mirada.compare.subjects import Subject
-from mirada.contracts import Batch, Reading
-from mirada.data.doctor import Notify
+from mirada.compare.task_reports import Subject
+from mirada.contracts import Batch, SequenceBatch
+from mirada.data.quality import Notify
 from mirada.tasks.task import Model, Prepared
 
 BATCH_TOKENS = 2048
@@ -90,7 +90,7 @@ def speed_by_length(
     return speeds
 
 
-def _pass(model: Model, batch: Batch | Reading) -> Job:
+def _pass(model: Model, batch: Batch | SequenceBatch) -> Job:
     objective = tasks.find(model.card["task"]).objective(float(model.config["train"]["label_smoothing"]))
 
     def job() -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
-from mirada.compare import sections, subjects
+from mirada.compare import sections, task_reports
 from mirada.compare.markup import count, e, model
 from mirada.compare.page import page
 from mirada.compare.results import HTML, JSON, Comparison, best_of
-from mirada.compare.subjects import Column, Subject
+from mirada.compare.task_reports import Column, Subject
 from mirada.files import write_text
 
 FILES = (HTML, JSON)
@@ -22,7 +22,7 @@ def write(comparison: Comparison) -> None:
 
 def render(c: Comparison) -> str:
     """The whole page: a section for everything that was found."""
-    subject = subjects.find(c.task)
+    subject = task_reports.find(c.task)
     title = f"{subject.title(c)}: {count(len(c.entrants), 'model')} compared"
     what = subject.sequence
     found = [

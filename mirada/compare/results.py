@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from mirada.evaluation.score import Score
+from mirada.metrics.score import Score
 
 HTML, JSON = "report.html", "report.json"
 
@@ -101,7 +101,7 @@ class Baseline:
 
 
 @dataclass(frozen=True)
-class Entrant:
+class ModelResult:
     """One of the models, trained and measured."""
 
     name: str
@@ -115,7 +115,7 @@ class Entrant:
     training: dict[str, Any]
     """Steps, epochs, tokens, seconds, …: what its card says."""
     scores: dict[str, Any]
-    """Of the dev part: what its card says."""
+    """Of the dev set: what its card says."""
     tokens_per_second: float | None
     """In training."""
     in_use: float
@@ -153,7 +153,7 @@ class Comparison:
     out: Path
     task: str
     did: str
-    """What the models did with the dev part: translated, classified, …"""
+    """What the models did with the dev set: translated, classified, …"""
     languages: dict[str, str | None]
     data: dict[str, Any]
     """What was read, what became of it, what is left for training, …, as the cards say."""
@@ -176,7 +176,7 @@ class Comparison:
     outlook: Outlook | None
     """The forecast that is shown, if one is."""
     baselines: list[Baseline]
-    entrants: list[Entrant]
+    entrants: list[ModelResult]
     """In the order they were named."""
     software: dict[str, str]
 
@@ -189,7 +189,7 @@ class Comparison:
         return self.out / JSON
 
     @property
-    def ranking(self) -> list[Entrant]:
+    def ranking(self) -> list[ModelResult]:
         """Best first."""
         lower = self.entrants[0].headline.lower_is_better
         return sorted(self.entrants, key=lambda entrant: entrant.score() if lower else -entrant.score())
@@ -207,7 +207,7 @@ class Comparison:
         if not others:
             return f"{best.name} reached {self.figure(best.score())}."
 
-        def lead(other: Entrant) -> str:
+        def lead(other: ModelResult) -> str:
             more = "less" if headline.lower_is_better else "more"
             return f"{abs(best.score() - other.score()):,.{headline.digits}f} {more} than {other.name}"
 
@@ -240,8 +240,8 @@ def plain(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def best_of(
-    entrants: Sequence[Entrant], value: Callable[[Entrant], float | None], lowest: bool = False
-) -> list[Entrant]:
+    entrants: Sequence[ModelResult], value: Callable[[ModelResult], float | None], lowest: bool = False
+) -> list[ModelResult]:
     """Those with the best value; several when they are equal, none when there is nobody to compare with."""
     known = [(entrant, found) for entrant in entrants if (found := value(entrant)) is not None]
     if len(known) < 2:

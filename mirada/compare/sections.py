@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from mirada.compare import pictures
+from mirada.compare import charts
 from mirada.compare.markup import Figure, beside, count, e, figures, model, shortened, shown, table
-from mirada.compare.results import Answer, Baseline, Comparison, Entrant
-from mirada.compare.subjects import Column, Subject
+from mirada.compare.results import Answer, Baseline, Comparison, ModelResult
+from mirada.compare.task_reports import Column, Subject
 
 MOST_CLASSES = 12
 """Classes up to which a confusion matrix can be read."""
@@ -27,9 +27,9 @@ def glance(c: Comparison, subject: Subject) -> str:
     if "steps" in c.budget and len({x.recipe["batch_tokens"] for x in c.entrants}) > 1:
         notes.append("The models' steps are of different size: whose batches are larger saw the data more often.")
     told = "".join(f"<p>{e(note)}</p>" for note in notes)
-    picture = shown(pictures.quality(c.entrants, c.baselines), subject.quality)
+    image = shown(charts.quality(c.entrants, c.baselines), subject.quality)
     drawn = figures(c, "All models; the best figure of each column is bold", columns, c.baselines)
-    return beside(picture, f"<div>{told}</div>") + drawn
+    return beside(image, f"<div>{told}</div>") + drawn
 
 
 def by_horizon(c: Comparison, subject: Subject) -> str:
@@ -51,11 +51,11 @@ def by_horizon(c: Comparison, subject: Subject) -> str:
         "forecasts; one that has not ends where they do, or above."
     )
     name = c.outlook.column if c.outlook else ""
-    picture = shown(
-        pictures.by_horizon(c.entrants, c.baselines), f"Mean absolute error of {name} by steps ahead; lower is better"
+    image = shown(
+        charts.by_horizon(c.entrants, c.baselines), f"Mean absolute error of {name} by steps ahead; lower is better"
     )
     caption = f"Mean absolute error of {name} so many steps ahead"
-    return f"<p>{e(told)}</p>" + beside(picture, figures(c, caption, columns, simple))
+    return f"<p>{e(told)}</p>" + beside(image, figures(c, caption, columns, simple))
 
 
 def _three_figures(value: float) -> str:
@@ -75,13 +75,13 @@ def by_length(c: Comparison, subject: Subject) -> str:
         (row.name, score(number), lambda v: f"{v:,.{headline.digits}f}", headline.lower_is_better)
         for number, row in enumerate(rows)
     ]
-    few = any(row.count < pictures.FEW for row in rows)
-    hollow = f" Hollow marks: fewer than {pictures.FEW} {c.used}, more chance than finding." if few else ""
+    few = any(row.count < charts.FEW for row in rows)
+    hollow = f" Hollow marks: fewer than {charts.FEW} {c.used}, more chance than finding." if few else ""
     caption = f"{headline.name} by the number of {subject.lengths_of}"
     read = subject.lengths_of.removesuffix("words").strip() or subject.sequence
-    drawn = pictures.quality_by_length(c.entrants, read, f"{subject.lengths_of} ({c.used})")
-    picture = shown(drawn, f"{caption}.{hollow}")
-    return f"<p>{e(subject.about_length(c))}</p>" + beside(picture, figures(c, caption, columns))
+    drawn = charts.quality_by_length(c.entrants, read, f"{subject.lengths_of} ({c.used})")
+    image = shown(drawn, f"{caption}.{hollow}")
+    return f"<p>{e(subject.about_length(c))}</p>" + beside(image, figures(c, caption, columns))
 
 
 def by_time(c: Comparison, subject: Subject) -> str:
@@ -101,11 +101,9 @@ def by_time(c: Comparison, subject: Subject) -> str:
     bag = " A bag of words has nothing to wait for and nothing to compare."
     told += bag if any(entrant.settings.get("name") == "bag" for entrant in c.entrants) else ""
     head = f"{token.capitalize()}s a second"
-    picture = shown(
-        pictures.speed_by_length(c.entrants, token, what), f"{head}, forward and backward through the model"
-    )
+    image = shown(charts.speed_by_length(c.entrants, token, what), f"{head}, forward and backward through the model")
     caption = f"{head} by the number of {token}s in each {what}"
-    return f"<p>{e(told)}</p>" + beside(picture, figures(c, caption, columns))
+    return f"<p>{e(told)}</p>" + beside(image, figures(c, caption, columns))
 
 
 def paths(c: Comparison, subject: Subject) -> str:
@@ -114,7 +112,7 @@ def paths(c: Comparison, subject: Subject) -> str:
         return ""
     lengths = sorted({n for x in c.entrants for route in x.paths.values() for n in route.steps})[::2]
 
-    def cells(entrant: Entrant, kind: str) -> str:
+    def cells(entrant: ModelResult, kind: str) -> str:
         route = entrant.paths.get(kind)
         steps = route.steps if route else {}
         at = "".join(f"<td>{steps[n]:,}</td>" if n in steps else "<td>—</td>" for n in lengths)
@@ -143,7 +141,7 @@ def confusion(c: Comparison) -> str:
     return f'<p>{e(listed if wide else told)}</p><div class="looks">{tables}</div>'
 
 
-def _matrix(c: Comparison, entrant: Entrant) -> str:
+def _matrix(c: Comparison, entrant: ModelResult) -> str:
     labels = [row["label"] for row in entrant.scores["classes"]]
     counts = entrant.scores["confusion"]
     heads = "".join(f'<th scope="col">{e(_label(label))}</th>' for label in labels)
@@ -161,7 +159,7 @@ def _matrix(c: Comparison, entrant: Entrant) -> str:
     )
 
 
-def _confusions(c: Comparison, entrant: Entrant) -> str:
+def _confusions(c: Comparison, entrant: ModelResult) -> str:
     labels = [row["label"] for row in entrant.scores["classes"]]
     counts = entrant.scores["confusion"]
     wrong = [(n, true, guess) for true, row in enumerate(counts) for guess, n in enumerate(row) if n and true != guess]
@@ -183,15 +181,15 @@ def forecasts(c: Comparison) -> str:
     if c.outlook is None:
         return ""
     drawn = ""
-    low, high = pictures.span(c.entrants, c.outlook)
+    low, high = charts.span(c.entrants, c.outlook)
     for number, entrant in enumerate(c.entrants):
         if entrant.forecast is not None:
-            picture = pictures.forecast(entrant.forecast, c.outlook, entrant.name, number, (low, high))
-            drawn += f"<figure>{picture}<figcaption>{model(c, entrant, 'b')}</figcaption></figure>"
+            image = charts.forecast(entrant.forecast, c.outlook, entrant.name, number, (low, high))
+            drawn += f"<figure>{image}<figcaption>{model(c, entrant, 'b')}</figcaption></figure>"
     told = (
         f"{c.outlook.column} after {c.outlook.labels[len(c.outlook.history) - 1]}: what was known then, what each "
         "model expected, the ranges that should hold the true values in so many of a hundred cases, and dashed what "
-        "came. One forecast of many, from the middle of the dev part."
+        "came. One forecast of many, from the middle of the dev set."
     )
     return f'<p>{e(told)}</p><div class="looks">{drawn}</div>'
 
@@ -248,12 +246,12 @@ def attention(c: Comparison) -> str:
         text = "".join(entrant.attention.target[:-1]).strip()
         largest = max((weight for row in entrant.attention.weights for weight in row), default=0.0)
         caption = f"{model(c, entrant, 'b')} <span dir='auto'>{e(text) or '—'}</span> (strongest blue: {largest:.2f})"
-        picture = pictures.attention(entrant.attention, entrant.name, number)
-        drawn += f"<figure>{picture}<figcaption>{caption}</figcaption></figure>"
+        image = charts.attention(entrant.attention, entrant.name, number)
+        drawn += f"<figure>{image}<figcaption>{caption}</figcaption></figure>"
     told = (
         "A row for each token that was written, a column for each token of the source: the stronger the blue, the "
         "more the model looked there when it chose the token. Averaged over all layers and heads; the strongest blue "
-        "of each picture is its own largest weight."
+        "of each image is its own largest weight."
     )
     none = f"<p>{e(', '.join(without))}: no attention to show.</p>" if without else ""
     sentence = f'<blockquote{language} dir="auto">{e(c.attended)}</blockquote>'
@@ -279,7 +277,7 @@ def method(c: Comparison, subject: Subject) -> str:
     token = f"{subject.token}s"
     facts = [
         *subject.facts(c),
-        ("budget", f"{budget(c)} a model; the weights that scored best on the dev part were kept"),
+        ("budget", f"{budget(c)} a model; the weights that scored best on the dev set were kept"),
         ("seed", f"{c.seed}, once"),
         ("machine", ", ".join(machine)),
         *_decoding(c),
@@ -306,7 +304,7 @@ def _decoding(c: Comparison) -> list[tuple[str, str]]:
     return [("decoding", drawn if c.decode["sample"] else f"beam {c.decode['beam']}")]
 
 
-def _settings(c: Comparison, entrant: Entrant) -> list[str]:
+def _settings(c: Comparison, entrant: ModelResult) -> list[str]:
     """Of the model, and those of its training that are not all models'."""
     own = [key for key, value in entrant.recipe.items() if any(value != other.recipe[key] for other in c.entrants)]
     sizes = [f"{key} {value}" for key, value in entrant.settings.items() if key != "name"]

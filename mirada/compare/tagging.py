@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from mirada.compare.reading import ReadingSubject
 from mirada.compare.results import Answer, Comparison, Sample
-from mirada.compare.subjects import spread
+from mirada.compare.sequence_tasks import ReadingSubject
+from mirada.compare.task_reports import spread
 from mirada.contracts import Sizes
-from mirada.data.tags import Examples
-from mirada.tasks.tagging import TaggingModel
+from mirada.tasks.tagging.model import TaggingModel
+from mirada.tasks.tagging.tags import Examples
 from mirada.tasks.task import Prepared
 
 INNER = "\u00a0"
@@ -30,9 +30,9 @@ class TaggingSubject(ReadingSubject):
     used = "sentences"
     timed = "dev sentences handed over at once"
     best = "Best tags"
-    quality = "Quality of all tags of the dev part"
+    quality = "Quality of all tags of the dev set"
     asked = ("sentence", "tags")
-    about_samples = "Sentences of the dev part from short to long, chosen by their length alone. ✓ has no wrong tag."
+    about_samples = "Sentences of the dev set from short to long, chosen by their length alone. ✓ has no wrong tag."
 
     def about_paths(self, c: Comparison) -> str:
         alone = any(entrant.settings.get("name") == "memoryless" for entrant in c.entrants)
@@ -81,6 +81,6 @@ class TaggingSubject(ReadingSubject):
         return [
             ("data", f"{data['training']:,} training sentences, {data['words']:,} words, {left_out:,} left out"),
             ("tags", (tags + (", …" if len(data["tags"]) > 20 else "")) or "numbers"),
-            ("dev part", f"{data['dev']:,} sentences, {dev}"),
+            ("dev set", f"{data['dev']:,} sentences, {dev}"),
             ("tokens", f"{data['vocabulary']:,} {c.tokens}, {learned}"),
         ]

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import torch
 
 from mirada.compare.results import Answer, Comparison, LengthScore, Look, Route, Sample
-from mirada.compare.subjects import Subject, random_words, route, spread
+from mirada.compare.task_reports import Subject, random_words, route, spread
 from mirada.config import Values
 from mirada.contracts import BOS, Batch
-from mirada.data.prepare import Examples
 from mirada.errors import InputError, UsageError
 from mirada.tasks.task import Model, Prepared
-from mirada.tasks.translation import TranslationModel
+from mirada.tasks.translation.data import Examples
+from mirada.tasks.translation.model import TranslationModel
 
 ATTENDED_WORDS = 8
 """About so many words has the sentence whose attention is shown."""
@@ -31,11 +31,11 @@ class TranslationSubject(Subject):
     used = "sentences"
     timed = "dev sentences handed over at once"
     best = "Best translations"
-    quality = "Quality of all translations of the dev part"
+    quality = "Quality of all translations of the dev set"
     lengths_of = "source words"
     asked = ("source", "reference")
     about_samples = (
-        "Sentences of the dev part from short to long, chosen by their length alone. ✓ is equal to a reference."
+        "Sentences of the dev set from short to long, chosen by their length alone. ✓ is equal to a reference."
     )
     right = "equal to a reference"
     counted = "both sides counted"
@@ -70,7 +70,7 @@ class TranslationSubject(Subject):
 
     def batch(self, model: Model, prepared: Prepared, length: int, tokens: int) -> Batch:
         rows = max(1, tokens // (2 * length))
-        sizes = model.kit.sizes
+        sizes = model.preprocessor.sizes
         target = torch.cat([torch.full((rows, 1), BOS), random_words(sizes.outputs, rows, length)], 1)
         return Batch(random_words(sizes.inputs, rows, length), target)
 
@@ -125,7 +125,7 @@ class TranslationSubject(Subject):
         learned = f"learned once for all models; data id {data['fingerprint'][:16]}"
         return [
             ("data", f"{data['training']:,} training pairs, {data['words']:,} words, {left_out:,} pairs left out"),
-            ("dev part", f"{data['dev']:,} pairs, {dev}"),
+            ("dev set", f"{data['dev']:,} pairs, {dev}"),
             ("tokens", f"{data['vocabulary']:,} {c.tokens}, {learned}"),
         ]
 

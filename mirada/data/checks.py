@@ -1,4 +1,4 @@
-"""What can be wrong with a pair of sentences. Each check sees one pair; the doctor adds what takes the whole corpus.
+"""What can be wrong with a pair of sentences. Each check sees one pair; the checker adds what takes the whole corpus.
 
 A kind of finding has a name, which is also its setting (`check.numbers=drop`), a title for a person, and what training
 does about it: leave the pair out (drop), learn from it all the same (keep), or drop it whatever the settings (always).
@@ -14,8 +14,8 @@ from typing import Literal
 from pydantic import Field
 
 from mirada.config import Section
+from mirada.data.placeholders import found, key
 from mirada.data.readers import Pair
-from mirada.data.verbatim import found, key
 
 LONGEST_TEXT = 20_000
 """Characters in a sentence, beyond which it is left out without trying to tokenise it."""
@@ -41,8 +41,8 @@ KINDS: dict[str, Kind] = {
     "too_many_words": Kind("sentences of more words than data.max_tokens", always=True),
     "duplicate": Kind("exact duplicates of an earlier pair"),
     "near_duplicate": Kind("near duplicates (but for case, digits, punctuation) of an earlier pair"),
-    "in_dev": Kind("pairs that are also in the dev or test part"),
-    "source_in_dev": Kind("sources that the dev or test part has with another translation"),
+    "in_dev": Kind("pairs that are also in the dev or test set"),
+    "source_in_dev": Kind("sources that the dev or test set has with another translation"),
     "copied": Kind("sentences that were not translated (both sides are equal)"),
     "length_ratio": Kind("sides of very different length"),
     "swapped": Kind("pairs whose sides look swapped"),

@@ -23,6 +23,7 @@ from pydantic import BaseModel, Field
 from mirada.card import FileName
 from mirada.errors import BundleError, DataError
 from mirada.files import open_regular, write_text
+from mirada.former_names import current_report
 from mirada.parsing import Malformed, check, read_json
 
 LARGE_FILE = 256 * 2**20
@@ -53,7 +54,7 @@ def reopen(folder: Path, shape: Any) -> Any:
     values = read_json(path, dict[str, Any], DataError)
     try:
         files: dict[str, _File] = check(dict[FileName, _File], values.pop("files", {}))
-        report = check(shape, values)
+        report = check(shape, current_report(values))
     except Malformed as fault:
         raise DataError(f"{path}: is damaged ({fault})") from None
     for name, file in files.items():

@@ -25,7 +25,7 @@ class DataConfig(Section):
     target: tuple[str, ...] = ()
     """The translations of `source`, line by line; more than one file gives several translations of each line."""
     dev: tuple[str, ...] = ()
-    """The dev part: one file of pairs, or a source file and its translations. Held out of the data when not given."""
+    """The dev set: one file of pairs, or a source file and its translations. HeldOut out of the data when not given."""
     hold_out: int = Field(1000, ge=1, le=100_000)
     """Pairs to hold out when there is no dev file (at most a twentieth of the data)."""
     max_tokens: int = Field(100, ge=4)

@@ -20,7 +20,7 @@ import numpy.typing as npt
 import torch
 from pydantic import BaseModel
 
-from mirada.contracts import PAD, Reading
+from mirada.contracts import PAD, SequenceBatch
 from mirada.data.corpus import CHUNK, Ids
 from mirada.data.prepared import open_numbers
 from mirada.errors import DataError
@@ -193,14 +193,14 @@ class StreamBatches:
         """Whether a batch does not go on from the one before it, so that a carried state must be dropped."""
         return self.shuffled or int(rows[0, 0]) == 0
 
-    def load(self, rows: Spans) -> Reading:
+    def load(self, rows: Spans) -> SequenceBatch:
         """The batch of the given spans: the ids there, and behind each the one that follows it."""
         begins, lengths = rows[:, 0], rows[:, 1] - rows[:, 0]
         columns = np.arange(int(lengths.max()) + 1)
         places = np.minimum(begins[:, None] + columns, len(self.stream) - 1)
         ids = np.asarray(self.stream.ids[places], dtype=np.int64)  # [B, T+1]
         real = columns[:-1] < lengths[:, None]  # [B, T]
-        return Reading(
+        return SequenceBatch(
             inputs=torch.from_numpy(np.where(real, ids[:, :-1], PAD)),
             lengths=torch.from_numpy(lengths),
             truth=torch.from_numpy(np.where(real, ids[:, 1:], PAD)),

@@ -63,7 +63,7 @@ def read(source: Checkpoint) -> Imported:
     rows, untrained, notes = [row.below(prefix) for row in ROWS], [], []
     labels: tuple[str, ...] = ()
     kind: type[Bert] = BertForPretraining
-    if task == "masked":
+    if task == "masked_lm":
         parts = {"pooler": pooler, "output for hidden words": MASKED, "output for the next sentence": FOLLOWS}
     else:
         labels, kind, parts = labels_of(source), Bert, {"pooler": pooler}
@@ -107,7 +107,7 @@ def _task(source: Checkpoint) -> str:
     if "classifier.weight" not in source.names:
         if architecture in TASKS:
             raise DataError(f"{source.where}: has no classifier.weight, which a {architecture} has")
-        return "masked"
+        return "masked_lm"
     if architecture not in TASKS:
         known = " or ".join(TASKS)
         raise DataError(f"{s.path}: architectures={named!r} does not say what its classifier is for, as {known} do")

@@ -14,18 +14,22 @@ from mirada import bundle as bundles
 from mirada import config as configuration
 from mirada import models, tasks
 from mirada.config import Section, Values, merge
-from mirada.data import documents, labelled, prepare, tagged, texts
-from mirada.data.pictures import labelled as pictures
 from mirada.data.sources import DataConfig
-from mirada.data.tags import Tags
 from mirada.errors import ConfigError, DataError, UsageError
 from mirada.exchange.imported import Imported
-from mirada.tasks.classification import Labels
-from mirada.tasks.language import Units
-from mirada.tasks.masked import Vocabulary
-from mirada.tasks.pictures import PictureKit
-from mirada.tasks.task import Kit, Task
-from mirada.tasks.translation import Tokenizers
+from mirada.tasks.classification import data as labelled
+from mirada.tasks.classification.preprocessor import Labels
+from mirada.tasks.image_classification import data as images
+from mirada.tasks.image_classification.preprocessor import ImagePreprocessor
+from mirada.tasks.language_model import data as texts
+from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor
+from mirada.tasks.masked_lm import data as documents
+from mirada.tasks.masked_lm.preprocessor import Vocabulary
+from mirada.tasks.tagging import data as tagged
+from mirada.tasks.tagging.tags import Tags
+from mirada.tasks.task import Preprocessor, Task
+from mirada.tasks.translation import data as prepare
+from mirada.tasks.translation.preprocessor import TranslationPreprocessor
 
 LONGEST = 8192
 """Tokens of an example for masked modelling, at most."""
@@ -36,7 +40,7 @@ def write_bundle(imported: Imported, source: Path, out: Path) -> None:
     task = tasks.find(imported.task)
     if out.exists():
         raise UsageError(f"--out {out}: exists already; choose another name")
-    kit, data, report = _parts(imported, source.resolve().name)
+    preprocessor, data, report = _parts(imported, source.resolve().name)
     values = _effective(task, imported, data, source)
     card = {
         "task": task.name,
@@ -60,7 +64,7 @@ def write_bundle(imported: Imported, source: Path, out: Path) -> None:
         raise UsageError(f"--out {out}: cannot be written ({error.strerror})") from None
     try:
         (beside / "bundle").mkdir()  # with the rights that the user's folders have; mkdtemp's has fewer
-        bundles.write(beside / "bundle", imported.network, values, card, kit.files())
+        bundles.write(beside / "bundle", imported.network, values, card, preprocessor.files())
         (beside / "bundle").rename(out)
     except OSError as error:
         raise UsageError(f"--out {out}: cannot be written ({error.strerror})") from None
@@ -82,33 +86,37 @@ def _effective(task: Task, imported: Imported, data: Values, source: Path) -> Va
     return {"task": task.name, **given, **{name: part.model_dump(mode="json") for name, part in built.items()}}
 
 
-def _parts(imported: Imported, name: str) -> tuple[Kit, Values, dict[str, Any]]:
+def _parts(imported: Imported, name: str) -> tuple[Preprocessor, Values, dict[str, Any]]:
     """What its task needs besides the weights, its section `data`, and what is known of its training data: nothing.
 
     Lengths are those that the model takes, a first and a last token counted where it has them.
     """
     words, labels, data = imported.tokenizer, list(imported.labels), Values(files=[name])
-    if imported.task == "pictures":
-        assert imported.pictures is not None
-        shown = pictures.Report(classes=dict.fromkeys(labels, 0), format=imported.pictures.text)
-        return PictureKit(labels, imported.pictures), data, asdict(shown)
+    if imported.task == "image_classification":
+        assert imported.images is not None
+        shown = images.Report(classes=dict.fromkeys(labels, 0), format=imported.images.text)
+        return ImagePreprocessor(labels, imported.images), data, asdict(shown)
     assert words is not None
     longest = int(imported.settings["max_length"])
     if imported.task == "translation":
         from_, to = imported.languages
         most = min(DataConfig.model_fields["max_tokens"].default, longest - 1)
         data |= {"source_language": from_, "target_language": to, "max_tokens": most}
-        return Tokenizers(words, imported.target or words), data, asdict(prepare.Report(vocabulary=words.size))
-    if imported.task == "language":
+        return (
+            TranslationPreprocessor(words, imported.target or words),
+            data,
+            asdict(prepare.Report(vocabulary=words.size)),
+        )
+    if imported.task == "language_model":
         known = texts.Report(unit=words.unit, vocabulary=words.size)
-        return Units(texts.Spelling(words), np.zeros(words.size, np.int64)), data, asdict(known)
+        return LanguageModelPreprocessor(texts.Spelling(words), np.zeros(words.size, np.int64)), data, asdict(known)
     if imported.task == "classification":
         of_texts = labelled.Report(classes=dict.fromkeys(labels, 0), vocabulary=words.size)
         return Labels(words, labels), data | {"max_tokens": longest - 2}, asdict(of_texts)
     if imported.task == "tagging":
         of_words = tagged.Report(tags=dict.fromkeys(labels, 0), vocabulary=words.size)
         return Tags(words, labels), data | {"max_tokens": longest - 2, "tags": "labels"}, asdict(of_words)
-    assert imported.task == "masked", imported.task
+    assert imported.task == "masked_lm", imported.task
     return (
         Vocabulary(words),
         data | {"length": min(longest - 1, LONGEST)},

@@ -56,4 +56,4 @@ def read(source: Checkpoint) -> Imported:
     with torch.no_grad():
         network.output.bias.zero_()
         network.output.bias[[BOS, PAD] if words.order[PAD] == NEW else [BOS]] = NEVER
-    return Imported("gpt2", "language", settings.model_dump(), network, words.tokenizer)
+    return Imported("gpt2", "language_model", settings.model_dump(), network, words.tokenizer)

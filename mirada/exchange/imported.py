@@ -10,7 +10,7 @@ from torch import nn
 
 from mirada import config as configuration
 from mirada.config import Section, Values
-from mirada.data.pictures.format import Format
+from mirada.data.images.format import Format
 from mirada.data.tokenizer import Tokenizer
 from mirada.errors import ConfigError, DataError
 from mirada.exchange.checkpoint import Checkpoint
@@ -43,8 +43,8 @@ class Imported:
     target: Tokenizer | None = None
     """Of a translator whose two languages have a tokenizer each."""
     labels: tuple[str, ...] = ()
-    pictures: Format | None = None
-    """What a classifier of pictures is told of pixels."""
+    images: Format | None = None
+    """What a classifier of images is told of pixels."""
     languages: tuple[str | None, str | None] = (None, None)
     """Of a translator: from, to."""
     notes: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""ViT as published: a classifier of pictures; its patches are a convolution whose stride is its size."""
+"""ViT as published: a classifier of images; its patches are a convolution whose stride is its size."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from functools import partial
 from math import inf, isfinite
 
 from mirada.contracts import Sizes
-from mirada.data.pictures.format import Format
+from mirada.data.images.format import Format
 from mirada.errors import DataError
 from mirada.exchange.checkpoint import Checkpoint, read_json
 from mirada.exchange.imported import ACTIVATIONS, Imported, build_settings, labels_of
@@ -42,7 +42,7 @@ RESAMPLING = {
 
 
 def read(source: Checkpoint) -> Imported:
-    """A classifier of pictures, with the names of its classes."""
+    """A classifier of images, with the names of its classes."""
     s = source.settings
     s.only(qkv_bias=True)
     if "classifier.weight" not in source.names:
@@ -60,22 +60,21 @@ def read(source: Checkpoint) -> Imported:
     settings = build_settings(source, ViTConfig, values)
     if side < 1 or channels not in (1, 3) or side % patch:
         raise DataError(
-            f"{s.path}: pictures of {side}×{side} pixels with {channels} colours in patches of {patch} are not "
-            "known here"
+            f"{s.path}: images of {side}×{side} pixels with {channels} colours in patches of {patch} are not known here"
         )
     labels = labels_of(source)
     shape = (channels, 1, side, side)
     sizes = Sizes(channels, len(labels), numeric_inputs=True, shape=shape)
     network = fill(partial(ViT, settings, sizes), source, Table(ROWS, ties={}, harmless=[]))
     pixels = Pixels(source, side, channels)
-    pictures = Format(shape, pixels.mean, pixels.std)
+    images = Format(shape, pixels.mean, pixels.std)
     return Imported(
-        "vit", "pictures", settings.model_dump(), network, labels=labels, pictures=pictures, notes=pixels.notes
+        "vit", "image_classification", settings.model_dump(), network, labels=labels, images=images, notes=pixels.notes
     )
 
 
 class Pixels:
-    """What preprocessor_config.json does to a picture: resize, x = (byte · rescale_factor − image_mean) / image_std.
+    """What preprocessor_config.json does to an image: resize, x = (byte · rescale_factor − image_mean) / image_std.
 
     Ours is x = (byte / 255 − mean) / std, so with f = 255 · rescale_factor: mean = image_mean / f, std = image_std / f.
     """
@@ -86,7 +85,7 @@ class Pixels:
         self.side, self.channels = side, channels
         notes = [] if self.told else [f"the checkpoint has no {self.path.name}: pixels are scaled to −1 … 1, as usual"]
         if self._flag("do_center_crop", False):
-            raise DataError(f"{self.path}: do_center_crop=true is not known here, where the whole picture is resized")
+            raise DataError(f"{self.path}: do_center_crop=true is not known here, where the whole image is resized")
         if self._flag("do_resize", True):
             notes += self._resizing()
         self.notes = tuple(notes)
@@ -105,13 +104,13 @@ class Pixels:
     def _resizing(self) -> list[str]:
         side, size, how = self.side, self.told.get("size"), self.told.get("resample")
         if size not in (None, side, {"height": side, "width": side}):
-            raise DataError(f"{self.path}: size={size!r} is not that of the model's pictures, {side}×{side}")
+            raise DataError(f"{self.path}: size={size!r} is not that of the model's images, {side}×{side}")
         if how is None or how == BILINEAR:
             return []
         if isinstance(how, bool) or not isinstance(how, int) or how not in RESAMPLING:
             raise DataError(f"{self.path}: resample should be a number from 0 to {max(RESAMPLING)}, not {how!r}")
         return [
-            f"pictures of another size than {side}×{side} are resized bilinearly here, and by the checkpoint "
+            f"images of another size than {side}×{side} are resized bilinearly here, and by the checkpoint "
             f"{RESAMPLING[how]}: small differences come from that"
         ]
 

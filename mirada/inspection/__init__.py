@@ -1,1 +1,1 @@
-"""What a model looks at: attention as data and as pictures."""
+"""What a model looks at: attention as data and as images."""

@@ -12,10 +12,10 @@ import numpy.typing as npt
 from mirada.errors import UsageError
 
 CELL = 0.2
-"""Inches of a picture for each weight, so that the tokens beside them can be read."""
+"""Inches of an image for each weight, so that the tokens beside them can be read."""
 
 MOST_CELLS = 40_000
-"""Weights in a picture; more make it larger than programs that show pictures like."""
+"""Weights in an image; more make it larger than programs that show images like."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class CrossAttention:
         return np.asarray(self.weights.mean(axis=(0, 1)))
 
     def boxes(self) -> tuple[npt.NDArray[np.float32], str]:
-        """[L, H, T, S]: every head, or where that would be too large a picture the mean of each layer; and which."""
+        """[L, H, T, S]: every head, or where that would be too large an image the mean of each layer; and which."""
         layers, heads, rows, columns = self.weights.shape
         if layers * heads * rows * columns <= MOST_CELLS:
             return self.weights, "every head"
@@ -46,7 +46,7 @@ class CrossAttention:
         return means.mean(axis=0, keepdims=True), f"the mean of all {layers * heads} heads"
 
     def draw(self, path: str | Path) -> None:
-        """A picture: a row a layer, a column a head, darker is more, with its scale; the sentence is the title.
+        """An image: a row a layer, a column a head, darker is more, with its scale; the sentence is the title.
 
         Of a long sentence, whose heads would not fit on a page, the mean of each layer is drawn.
         """
@@ -84,11 +84,11 @@ class CrossAttention:
         try:
             figure.savefig(path, dpi=120)
         except (OSError, ValueError) as error:
-            raise UsageError(f"{path}: the picture cannot be written ({error})") from None
+            raise UsageError(f"{path}: the image cannot be written ({error})") from None
 
 
 def titled(source: str, text: str, inches: float) -> str:
-    """A sentence and what became of it, in lines that fit a picture of that width."""
+    """A sentence and what became of it, in lines that fit an image of that width."""
     lines = [*wrap(source, round(inches * 13)), *wrap(f"→ {text}", round(inches * 13))]
     return "\n".join(shown(line, space=" ") for line in lines)
 

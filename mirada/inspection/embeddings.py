@@ -110,7 +110,7 @@ class Embeddings:
         try:
             figure.savefig(path, dpi=120)
         except (OSError, ValueError) as error:
-            raise UsageError(f"{path}: the picture cannot be written ({error})") from None
+            raise UsageError(f"{path}: the image cannot be written ({error})") from None
 
 
 def _dev_texts(bundle: Path) -> list[str]:

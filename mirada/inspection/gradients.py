@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from mirada.errors import UsageError
-from mirada.recurrent import Cell, Memory, Recurrent, largest_singular_value
+from mirada.nn.recurrent import Cell, Memory, Recurrent, largest_singular_value
 
 
 @dataclass(frozen=True)

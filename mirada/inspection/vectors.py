@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
-from mirada.attention import Attended
 from mirada.errors import UsageError
+from mirada.nn.attention import Attended
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 
 MOST = 8
-"""More vectors, or more outputs, than this make a picture that nobody can read."""
+"""More vectors, or more outputs, than this make an image that nobody can read."""
 
 DPI = 100
 COLUMNS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 3, 6: 3, 7: 4, 8: 4}
@@ -37,7 +37,7 @@ DASHES = (0, (2, 2))
 
 @dataclass(frozen=True)
 class VectorPicture:
-    """The arrows of a picture, before anything is drawn: a panel for each of m outputs, mixed from n vectors."""
+    """The arrows of an image, before anything is drawn: a panel for each of m outputs, mixed from n vectors."""
 
     vectors: Floats  # [n, 2]
     weights: Floats  # [m, n]
@@ -75,7 +75,7 @@ class VectorPicture:
         return (low + high) / 2 - half, (low + high) / 2 + half
 
     def figure(self) -> Figure:
-        """The picture, not yet in a file."""
+        """The image, not yet in a file."""
         from matplotlib.figure import Figure
 
         panels = len(self.weights)
@@ -112,7 +112,7 @@ class VectorPicture:
         except OSError as error:
             raise UsageError(f"{path}: cannot be written ({error.strerror})") from None
         except ValueError:
-            raise UsageError(f"{path}: .{kind} is no kind of picture; .png, .svg and .pdf are") from None
+            raise UsageError(f"{path}: .{kind} is no kind of image; .png, .svg and .pdf are") from None
 
 
 def draw_vectors(
@@ -133,9 +133,9 @@ def draw_vectors(
     `inputs` [n, d] are the vectors that are mixed, `queries` [m, d] those that look at them, when they are another set.
     More than two dimensions are projected on the two axes that keep most of the vectors' lengths.
     """
-    picture = arrows_of(inputs, attended, queries, names, query_names, title)
-    picture.draw(path)
-    return picture
+    image = arrows_of(inputs, attended, queries, names, query_names, title)
+    image.draw(path)
+    return image
 
 
 def arrows_of(
@@ -153,7 +153,7 @@ def arrows_of(
     if width < 2:
         raise UsageError("the inputs have one dimension: arrows need at least two")
     if max(n, m) > MOST:
-        raise UsageError(f"{n} vectors and {m} outputs are too many for a picture: at most {MOST} of each")
+        raise UsageError(f"{n} vectors and {m} outputs are too many for an image: at most {MOST} of each")
     if weights.shape != (m, n):
         raise UsageError(f"the weights are {shape(weights)}, but {m} outputs of {n} vectors need {m} × {n}")
     if output.shape[1] != width:
@@ -207,7 +207,7 @@ def main_axes(vectors: Floats) -> tuple[Floats, float]:
     """
     padded = np.concatenate([vectors, np.zeros_like(vectors)])  # a single vector has two axes, too
     _, lengths, directions = np.linalg.svd(padded, full_matrices=False)
-    axes = directions[:2]  # either sign is right: the largest coordinate decides, so that pictures repeat
+    axes = directions[:2]  # either sign is right: the largest coordinate decides, so that images repeat
     largest = axes[[0, 1], np.abs(axes).argmax(1)]
     squares = lengths**2
     return (axes * np.sign(largest)[:, None]).T, float(squares[:2].sum() / squares.sum()) if squares.sum() else 1.0
@@ -216,12 +216,12 @@ def main_axes(vectors: Floats) -> tuple[Floats, float]:
 # --- drawing ---
 
 
-def draw_panel(box: Axes, picture: VectorPicture, row: int) -> None:
+def draw_panel(box: Axes, image: VectorPicture, row: int) -> None:
     """The arrows of one output; every arrow starts at the origin."""
-    low, high = picture.limits
-    x, y = np.where(np.abs(picture.outputs[row]) < 1e-6 * (high - low), 0.0, picture.outputs[row])
-    where = "" if picture.projected else f" = ({x:.3g}, {y:.3g})".replace("-", "−")
-    name = picture.query_names[row] if picture.queries is None else f"output for {picture.query_names[row]}"
+    low, high = image.limits
+    x, y = np.where(np.abs(image.outputs[row]) < 1e-6 * (high - low), 0.0, image.outputs[row])
+    where = "" if image.projected else f" = ({x:.3g}, {y:.3g})".replace("-", "−")
+    name = image.query_names[row] if image.queries is None else f"output for {image.query_names[row]}"
     box.set_title(f"{name}{where}", fontsize=11, parse_math=False)
     box.grid(color="#eeeeee")
     box.axhline(0, color="#cccccc", linewidth=0.8)
@@ -230,15 +230,15 @@ def draw_panel(box: Axes, picture: VectorPicture, row: int) -> None:
     box.tick_params(labelsize=8, length=0)
     for side in box.spines.values():
         side.set_color("#cccccc")
-    if picture.queries is not None:
-        others = np.delete(picture.queries, row, 0)
+    if image.queries is not None:
+        others = np.delete(image.queries, row, 0)
         draw_arrows(box, others, "other queries", BLUE, 1.6, alpha=0.35)
-        draw_arrows(box, picture.queries[[row]], "query", BLUE, 2.6)
-    few = len(picture.vectors) <= 4
-    draw_arrows(box, picture.outputs[[row]], "output", RED, 6.0 if few else 4.8)
-    draw_arrows(box, picture.vectors, "vectors", GREY, 1.8)
-    box.plot(*picture.steps[row].T, color=GREEN, linestyle=DASHES, linewidth=1.2)
-    draw_arrows(box, picture.contributions[row], "contributions", GREEN, 3.0 if few else 2.4)
+        draw_arrows(box, image.queries[[row]], "query", BLUE, 2.6)
+    few = len(image.vectors) <= 4
+    draw_arrows(box, image.outputs[[row]], "output", RED, 6.0 if few else 4.8)
+    draw_arrows(box, image.vectors, "vectors", GREY, 1.8)
+    box.plot(*image.steps[row].T, color=GREEN, linestyle=DASHES, linewidth=1.2)
+    draw_arrows(box, image.contributions[row], "contributions", GREEN, 3.0 if few else 2.4)
 
 
 def draw_arrows(box: Axes, ends: Floats, name: str, colour: str, width: float, alpha: float = 1.0) -> None:
@@ -249,15 +249,15 @@ def draw_arrows(box: Axes, ends: Floats, name: str, colour: str, width: float, a
     box.quiver(zeros, zeros, *ends.T, angles="xy", scale_units="xy", scale=1, label=name, **look)
 
 
-def write_labels(box: Axes, picture: VectorPicture, row: int) -> None:
+def write_labels(box: Axes, image: VectorPicture, row: int) -> None:
     """Each vector's weight and name at its head, and the query's name, where they hide least."""
     notes = [
         (vector, f"{digits(weight)} · {name}", DARK_GREEN if abs(weight) >= 0.005 else DARK_GREY)
-        for vector, weight, name in zip(picture.vectors, picture.weights[row], picture.names, strict=True)
+        for vector, weight, name in zip(image.vectors, image.weights[row], image.names, strict=True)
     ]
-    if picture.queries is not None:
-        notes.append((picture.queries[row], picture.query_names[row], BLUE))
-    to_pixels, frame, ink = box.transData, np.array([box.bbox.min, box.bbox.max]), inked(box, picture, row)
+    if image.queries is not None:
+        notes.append((image.queries[row], image.query_names[row], BLUE))
+    to_pixels, frame, ink = box.transData, np.array([box.bbox.min, box.bbox.max]), inked(box, image, row)
     taken: list[Floats] = []
     for end, text, colour in notes:
         label = box.text(0, 0, text, color=colour, fontsize=10, zorder=9, va="bottom", parse_math=False)
@@ -272,17 +272,17 @@ def write_labels(box: Axes, picture: VectorPicture, row: int) -> None:
             box.plot(*to_pixels.inverted().transform([head, near]).T, color=colour, linewidth=0.8)
 
 
-def inked(box: Axes, picture: VectorPicture, row: int) -> Floats:
+def inked(box: Axes, image: VectorPicture, row: int) -> Floats:
     """Points [.., 2] in pixels, close together along everything that a panel shows."""
-    looking = np.empty((0, 2)) if picture.queries is None else picture.queries
-    ends = np.concatenate([picture.vectors, looking, picture.outputs[[row]], picture.steps[row, 1:]])
+    looking = np.empty((0, 2)) if image.queries is None else image.queries
+    ends = np.concatenate([image.vectors, looking, image.outputs[[row]], image.steps[row, 1:]])
     starts = np.zeros_like(ends)
-    starts[-len(picture.vectors) :] = picture.steps[row, :-1]
+    starts[-len(image.vectors) :] = image.steps[row, :-1]
     points = []
     for start, end in zip(box.transData.transform(starts), box.transData.transform(ends), strict=True):
         along = np.linspace(0, 1, 2 + int(np.hypot(*(end - start)) / 4))[:, None]
         points.append(start + along * (end - start))
-    bold = points[len(picture.vectors) + len(looking)]
+    bold = points[len(image.vectors) + len(looking)]
     return np.concatenate([*points, *(bold + np.array(shift) for shift in [(0, 7), (0, -7), (7, 0), (-7, 0)])])
 
 
@@ -304,16 +304,16 @@ def free_place(head: Floats, along: Floats, size: Floats, ink: Floats, taken: li
     return best
 
 
-def legend(picture: VectorPicture) -> list[Any]:
+def legend(image: VectorPicture) -> list[Any]:
     from matplotlib.lines import Line2D
 
     lines: list[tuple[str, float, Any, str]] = [
-        (GREY, 1.8, "-", "vector" if picture.queries is None else "vector of the set looked at"),
+        (GREY, 1.8, "-", "vector" if image.queries is None else "vector of the set looked at"),
         (GREEN, 3.0, "-", "weight × vector"),
         (GREEN, 1.2, DASHES, "these, added one by one"),
         (RED, 5.0, "-", "output: their sum"),
     ]
-    if picture.queries is not None:
+    if image.queries is not None:
         lines.insert(0, (BLUE, 2.6, "-", "vector that looks"))
     return [Line2D([], [], color=c, linewidth=w, linestyle=style, label=text) for c, w, style, text in lines]
 

@@ -25,11 +25,12 @@ from numpy.typing import NDArray
 from pydantic import Field
 from torch import Tensor, nn
 
-from mirada import activations
-from mirada.blocks import Dropout
 from mirada.config import Section, Values
-from mirada.contracts import ALL_ON, PAD, Reader, Reading, Sizes, Switches, Tape
+from mirada.contracts import ALL_ON, PAD, SequenceBatch, SequenceEncoder, Sizes, Switches, Tape
 from mirada.errors import ConfigError, UsageError
+from mirada.models.architecture import Architecture, Variant
+from mirada.nn import activations
+from mirada.nn.blocks import Dropout
 
 FIRST_WORD = 4
 """Smaller ids (padding, start, end, unknown) are no words, and part of no n-gram."""
@@ -85,7 +86,7 @@ PRESETS: dict[str, Values] = {
 }
 
 
-class Bag(Reader):
+class Bag(SequenceEncoder):
     """A sum of the weights of what occurs in a text, and a hidden layer if asked. `fit` chooses what is looked for."""
 
     table: Tensor  # [k] the keys of the chosen n-grams, in order
@@ -152,7 +153,7 @@ class Bag(Reader):
             at = whole.nonzero().squeeze(1)
             yield at, number[at] + self.first[n - 1]
 
-    def features(self, batch: Reading) -> tuple[Tensor, Tensor, Tensor]:
+    def features(self, batch: SequenceBatch) -> tuple[Tensor, Tensor, Tensor]:
         """f(d) without its zeros, for a batch: which text, which n-gram of the table, and the value; [N] each."""
         k, length = self.config.features, batch.inputs.shape[1] + 1
         stream = nn.functional.pad(batch.inputs.long().masked_fill(~batch.mask, PAD), (0, 1), value=PAD).flatten()
@@ -169,7 +170,7 @@ class Bag(Reader):
             total = self._size(batch)
         return rows, found, times.to(self.bias.dtype) / total[rows]
 
-    def _size(self, batch: Reading) -> Tensor:
+    def _size(self, batch: SequenceBatch) -> Tensor:
         """How many n-grams each text has [B], known or not."""
         word = batch.mask & (batch.inputs >= UNKNOWN)  # [B, T]
         whole, total = word, word.sum(1)
@@ -180,7 +181,7 @@ class Bag(Reader):
 
     # ── what it says ──────────────────────────────────────────────────────────────────────────────────────────────
 
-    def pool(self, batch: Reading, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
+    def pool(self, batch: SequenceBatch, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
         """The hidden vector [B, hidden]; without a hidden layer the scores themselves [B, O]."""
         rows, found, values = self.features(batch)
         ends = torch.bincount(rows, minlength=batch.size).cumsum(0)  # the rows are in order
@@ -190,7 +191,7 @@ class Bag(Reader):
         )
         return self.dropout(self.g(z)) if self.config.hidden else z
 
-    def read(self, batch: Reading, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
+    def read(self, batch: SequenceBatch, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
         raise UsageError("model.name=bag has no order, so it has no vector for each step: choose model.name=lstm")
 
     def why(self, ids: Tensor) -> list[tuple[tuple[int, ...], Tensor]]:
@@ -201,7 +202,7 @@ class Bag(Reader):
                 "in the scores: train with model.hidden=0 to see them"
             )
         ids = ids.to(self.table.device)
-        _, found, values = self.features(Reading(ids[None], torch.tensor([len(ids)], device=ids.device)))
+        _, found, values = self.features(SequenceBatch(ids[None], torch.tensor([len(ids)], device=ids.device)))
         added = self.columns.weight.detach()[found] * values[:, None]  # [N, O]
         return [(self.words(key), share) for key, share in zip(self.table[found].tolist(), added, strict=True)]
 
@@ -230,3 +231,13 @@ def _merge(one: Counts, other: Counts) -> Counts:
     keys, counts = keys[order], counts[order]
     begins = np.flatnonzero(np.diff(keys, prepend=-1))
     return keys[begins], np.add.reduceat(counts, begins) if len(begins) else counts
+
+
+ARCHITECTURES = {
+    "bag": Architecture(
+        1954,
+        "Harris, Distributional Structure",
+        "softmax(W x), x_i = 1 if word i occurs",
+        {"classification": Variant(BagConfig, Bag, PRESETS)},
+    )
+}

@@ -15,11 +15,12 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from mirada.activations import ACTIVATIONS
-from mirada.blocks import Dropout, Encoder, EncoderLayer, Headed, Positions
 from mirada.config import Values
-from mirada.contracts import ALL_ON, BOS, PAD, Reader, Reading, Sizes, Switches, Tape
+from mirada.contracts import ALL_ON, BOS, PAD, SequenceBatch, SequenceEncoder, Sizes, Switches, Tape
 from mirada.errors import InputError
+from mirada.models.architecture import Architecture, Variant
+from mirada.nn.activations import ACTIVATIONS
+from mirada.nn.blocks import Dropout, Encoder, EncoderLayer, Headed, Positions
 
 
 class BertConfig(Headed):
@@ -72,7 +73,7 @@ class MaskedWords(nn.Module):
         return scores
 
 
-class Bert(Reader):
+class Bert(SequenceEncoder):
     """Reads a text in both directions at once. Its inputs end with EOS ([SEP]); it puts BOS ([CLS]) before them.
 
     `sizes.outputs` = 0 is a model without an output: vectors alone.
@@ -97,7 +98,7 @@ class Bert(Reader):
             self.embedding.weight[PAD].zero_()
         self.name_parts()
 
-    def states(self, batch: Reading, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
+    def states(self, batch: SequenceBatch, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
         """A vector for [CLS] and for every token, [B, 1+T, D]."""
         first = batch.inputs.new_full((batch.size, 1), BOS)
         tokens = torch.cat([first, batch.inputs], 1)  # [B, 1+T]
@@ -115,10 +116,10 @@ class Bert(Reader):
         h: Tensor = self.encoder(x, mask[:, None, None, :], tape, switches)
         return h
 
-    def read(self, batch: Reading, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
+    def read(self, batch: SequenceBatch, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
         return self.states(batch, tape, switches)[:, 1:]
 
-    def pool(self, batch: Reading, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
+    def pool(self, batch: SequenceBatch, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
         return self.pooled(self.states(batch, tape, switches))
 
     def pooled(self, states: Tensor) -> Tensor:
@@ -149,3 +150,19 @@ def _initialise(module: nn.Module) -> None:
             nn.init.normal_(parameter, std=0.02)
         elif "norm" not in name:
             nn.init.zeros_(parameter)
+
+
+_ENCODER = Variant(BertConfig, Bert, PRESETS)
+
+ARCHITECTURES = {
+    "bert": Architecture(
+        2019,
+        "Devlin et al., BERT: Pre-training of Deep Bidirectional Transformers",
+        "p(x_t | all x but x_t)",
+        {
+            "masked_lm": Variant(BertConfig, BertForPretraining, PRESETS),
+            "classification": _ENCODER,
+            "tagging": _ENCODER,
+        },
+    )
+}

@@ -15,9 +15,10 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from mirada.blocks import Dropout, Encoder, EncoderLayer, Headed, Positions, future_mask
 from mirada.config import Values
-from mirada.contracts import ALL_ON, PAD, Reader, Reading, Sizes, Switches, Tape
+from mirada.contracts import ALL_ON, PAD, SequenceBatch, SequenceEncoder, Sizes, Switches, Tape
+from mirada.models.architecture import SEQUENCE_TASKS, Variant
+from mirada.nn.blocks import Dropout, Encoder, EncoderLayer, Headed, Positions, future_mask
 
 
 class EncoderConfig(Headed):
@@ -54,7 +55,7 @@ PRESETS: dict[str, Values] = {
 }
 
 
-class TransformerReader(Reader):
+class TransformerEncoder(SequenceEncoder):
     """Embeddings (or numbers) with positions, an encoder stack, and an output."""
 
     output: nn.Linear
@@ -87,7 +88,7 @@ class TransformerReader(Reader):
                 with torch.no_grad():
                     module.weight[PAD].zero_()
 
-    def read(self, batch: Reading, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
+    def read(self, batch: SequenceBatch, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
         mask = batch.mask[:, None, None, :]  # [B, 1, 1, T]
         if self.sizes.causal and switches.future_mask:
             mask = mask & future_mask(batch.inputs.shape[1], 0, mask.device)  # [B, 1, T, T]
@@ -99,7 +100,7 @@ class TransformerReader(Reader):
         x = self.numbers(inputs) if self.sizes.numeric_inputs else self.embedding(inputs) * root
         return self.dropout(self.positions(x) if switches.positions else x)
 
-    def pool(self, batch: Reading, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
+    def pool(self, batch: SequenceBatch, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
         h = self.read(batch, tape, switches)  # [B, T, D]
         if not h.shape[1]:  # all sequences are empty, and zeros as one among others would be
             return h.new_zeros(batch.size, self.config.width)
@@ -107,3 +108,6 @@ class TransformerReader(Reader):
             return h.masked_fill(~batch.mask[..., None], 0.0).sum(1) / batch.lengths.clamp(min=1)[:, None]
         pooled = h[:, 0] if self.config.pool == "first" else h.masked_fill(~batch.mask[..., None], -torch.inf).amax(1)
         return pooled.masked_fill((batch.lengths == 0)[:, None], 0.0)  # [B, D]
+
+
+VARIANTS = {"transformer": dict.fromkeys(SEQUENCE_TASKS, Variant(EncoderConfig, TransformerEncoder, PRESETS))}

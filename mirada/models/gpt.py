@@ -17,10 +17,11 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from mirada.blocks import Decoder, DecoderLayer, Dropout, Headed, KeyValues, Positions
 from mirada.config import Values
-from mirada.contracts import ALL_ON, PAD, Batch, Reader, Reading, Sizes, State, Step, Switches, Tape
+from mirada.contracts import ALL_ON, PAD, Batch, SequenceBatch, SequenceEncoder, Sizes, State, Step, Switches, Tape
 from mirada.errors import InputError
+from mirada.models.architecture import Architecture, Variant
+from mirada.nn.blocks import Decoder, DecoderLayer, Dropout, Headed, KeyValues, Positions
 
 
 class GPTConfig(Headed):
@@ -72,8 +73,8 @@ class GPTState:
         return GPTState([kept.select(rows) for kept in self.own], self.tokens.index_select(0, rows))
 
 
-class GPT(Reader):
-    """Reads a text and predicts each next token. A `Generator`; a `Reader` that never sees what is to come."""
+class GPT(SequenceEncoder):
+    """Reads a text and predicts each next token. A `Generator`; a `SequenceEncoder` that never sees what is to come."""
 
     output: nn.Linear
 
@@ -107,10 +108,10 @@ class GPT(Reader):
         with torch.no_grad():
             self.embedding.weight[PAD].zero_()
 
-    def read(self, batch: Reading, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
+    def read(self, batch: SequenceBatch, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
         return self._read(batch.inputs, [None] * self.config.layers, tape, switches)[0]
 
-    def pool(self, batch: Reading, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
+    def pool(self, batch: SequenceBatch, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
         """The mean of all tokens; or the last, which alone has seen all of them (Radford et al. 2018, §3.2)."""
         h = self.read(batch, tape, switches)
         if self.config.pool == "mean":
@@ -153,3 +154,13 @@ class GPT(Reader):
         past: Sequence[KeyValues | None] = state.own or [None] * self.config.layers
         x, own = self._read(tokens, past, None, ALL_ON)
         return Step(self.output(x[:, -1]), GPTState(own, state.tokens))
+
+
+ARCHITECTURES = {
+    "gpt": Architecture(
+        2018,
+        "Radford et al., Improving Language Understanding by Generative Pre-Training",
+        "p(x_t | x_1 … x_{t−1})",
+        dict.fromkeys(("language_model", "classification", "tagging"), Variant(GPTConfig, GPT, PRESETS)),
+    )
+}

@@ -24,11 +24,12 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
-from mirada.attention import Attended, Score, scores_by_name
-from mirada.blocks import Dropout
 from mirada.config import Section, Values
-from mirada.contracts import ALL_ON, PAD, Batch, Network, State, Step, Switches, Tape
-from mirada.recurrent import Kind, Memory, Recurrent
+from mirada.contracts import ALL_ON, PAD, Batch, GenerativeNetwork, State, Step, Switches, Tape
+from mirada.models.architecture import Architecture, Variant
+from mirada.nn.attention import Attended, Score, scores_by_name
+from mirada.nn.blocks import Dropout
+from mirada.nn.recurrent import Kind, Memory, Recurrent
 
 
 class Seq2SeqConfig(Section):
@@ -107,7 +108,7 @@ class Seq2SeqState:
         return Seq2SeqState(self.memory.select(rows), self.source.select(rows), self.attention)
 
 
-class Seq2Seq(Network):
+class Seq2Seq(GenerativeNetwork):
     """A recurrent encoder, a bridge, and a recurrent decoder that may attend. A `Generator`."""
 
     def __init__(self, config: Seq2SeqConfig, source_vocabulary: int, target_vocabulary: int):
@@ -237,3 +238,26 @@ class Seq2Seq(Network):
         """u = tanh(W [c; s])"""
         assert self.join is not None
         return torch.tanh(self.join(torch.cat([context, s], -1)))
+
+
+_TRANSLATION = {
+    "translation": Variant(Seq2SeqConfig, lambda config, sizes: Seq2Seq(config, sizes.inputs, sizes.outputs), PRESETS)
+}
+
+ARCHITECTURES = {
+    "seq2seq-elman": Architecture(
+        1990, "Elman, Finding Structure in Time", "h_t = tanh(W h_{t−1} + U x_t)", _TRANSLATION
+    ),
+    "seq2seq-lstm": Architecture(
+        2014,
+        "Sutskever et al., Sequence to Sequence Learning with Neural Networks",
+        "C_t = f ⊙ C_{t−1} + i ⊙ C̃_t",
+        _TRANSLATION,
+    ),
+    "seq2seq-gru": Architecture(
+        2014,
+        "Cho et al., Learning Phrase Representations using RNN Encoder–Decoder",
+        "h_t = z ⊙ h_{t−1} + (1−z) ⊙ h̃_t",
+        _TRANSLATION,
+    ),
+}

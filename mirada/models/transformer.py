@@ -3,7 +3,7 @@
 source ─ embed + position ─ encoder ×N ──────────┐ keys, values
 target ─ embed + position ─ decoder ×N (masked) ─┴─ · Eᵀ ─ softmax
 
-The source is a sentence, or a picture cut into patches (Liu et al. 2021): then the encoder is a ViT's.
+The source is a sentence, or an image cut into patches (Liu et al. 2021): then the encoder is a ViT's.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from mirada.blocks import (
+from mirada.config import Values
+from mirada.contracts import ALL_ON, PAD, Batch, GenerativeNetwork, Sizes, State, Step, Switches, Tape
+from mirada.models.architecture import Architecture, Variant
+from mirada.nn.blocks import (
     Decoder,
     DecoderLayer,
     Dropout,
@@ -30,8 +33,6 @@ from mirada.blocks import (
     sinusoidal,
     suggest_patch,
 )
-from mirada.config import Values
-from mirada.contracts import ALL_ON, PAD, Batch, Network, Sizes, State, Step, Switches, Tape
 
 
 class StacksConfig(Headed):
@@ -66,17 +67,17 @@ class TransformerConfig(StacksConfig):
 
 
 class CaptionerConfig(StacksConfig):
-    """A Transformer that reads pictures."""
+    """A Transformer that reads images."""
 
     name: Literal["captioner"] = "captioner"
     activation: Literal["relu", "gelu", "silu"] = "gelu"
     patch: int | None = Field(None, ge=1, le=1024)
-    """The side of a patch in pixels; unless given, a quarter of the picture's longer side, from 2 to 16."""
+    """The side of a patch in pixels; unless given, a quarter of the image's longer side, from 2 to 16."""
     tie: Literal["output", "none"] = "output"
     """Which embeddings share weights: target and output, or none."""
 
     def patch_for(self, height: int, width: int) -> int:
-        """The side of a patch for pictures of this size."""
+        """The side of a patch for images of this size."""
         return self.patch or suggest_patch(height, width)
 
     def grid(self, shape: tuple[int, ...]) -> tuple[int, int]:
@@ -147,7 +148,7 @@ class StacksState:
         return StacksState(own, source, mask, sentence, self.attention)
 
 
-class EncoderDecoder(Network):
+class EncoderDecoder(GenerativeNetwork):
     """Two stacks: whatever the first one reads, the second attends to it and writes. A `Generator`."""
 
     output: nn.Linear
@@ -259,7 +260,7 @@ class Transformer(EncoderDecoder):
 
 
 class Captioner(EncoderDecoder):
-    """Reads pictures, patch by patch as a ViT does, and writes what is in them: x_i = W · pixels_i + b + P_i."""
+    """Reads images, patch by patch as a ViT does, and writes what is in them: x_i = W · pixels_i + b + P_i."""
 
     config: CaptionerConfig
 
@@ -287,3 +288,19 @@ def _places(rows: int, columns: int, width: int) -> Tensor:
     down, right = sinusoidal(rows, width // 2), sinusoidal(columns, width - width // 2)
     grid = (down.unsqueeze(1).expand(-1, columns, -1), right.expand(rows, -1, -1))
     return torch.cat(grid, 2).reshape(1, rows * columns, width)
+
+
+ARCHITECTURES = {
+    "transformer": Architecture(
+        2017,
+        "Vaswani et al., Attention Is All You Need",
+        "softmax(Q Kᵀ / √d_k) V",
+        {"translation": Variant(TransformerConfig, Transformer, PRESETS)},
+    ),
+    "captioner": Architecture(
+        2021,
+        "Liu et al., CPTR: Full Transformer Network for Image Captioning",
+        "p(y_t | y_1 … y_{t−1}, patches)",
+        {"captioning": Variant(CaptionerConfig, Captioner, CAPTIONERS)},
+    ),
+}

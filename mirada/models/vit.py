@@ -1,4 +1,4 @@
-"""ViT: a picture, or a video, read as a sequence of patches (Dosovitskiy et al. 2021).
+"""ViT: an image, or a video, read as a sequence of patches (Dosovitskiy et al. 2021).
 
 [class], patches ─ linear + position ─ encoder ×N ─ norm ─┬─ h_class: a class for the whole
                                                           └─ h_1 … h_N: a vector for every patch
@@ -14,9 +14,10 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from mirada.blocks import Dropout, Encoder, EncoderLayer, Headed, Patches, suggest_patch
 from mirada.config import Values
-from mirada.contracts import ALL_ON, Reader, Reading, Sizes, Switches, Tape
+from mirada.contracts import ALL_ON, SequenceBatch, SequenceEncoder, Sizes, Switches, Tape
+from mirada.models.architecture import Architecture, Variant
+from mirada.nn.blocks import Dropout, Encoder, EncoderLayer, Headed, Patches, suggest_patch
 
 
 class ViTConfig(Headed):
@@ -30,22 +31,22 @@ class ViTConfig(Headed):
     feed_forward: int | None = Field(None, ge=1, le=131072)
     """The inner size of the two-layer perceptron; 4 D unless given."""
     patch: int | None = Field(None, ge=1, le=1024)
-    """The side of a patch in pixels; unless given, a quarter of the picture's longer side, from 2 to 16."""
+    """The side of a patch in pixels; unless given, a quarter of the image's longer side, from 2 to 16."""
     frames: int | None = Field(None, ge=1, le=1024)
     """The depth of a patch of a video, in frames. Unless given, 2 where there are 4 or more and an even number, else 1:
     which way a shape moves was told right of 400 dev videos after 40 s for 60 % with 1, 99.8 % with 2, 100 % with 4."""
     pool: Literal["class", "mean"] = "class"
-    """What a picture is classified by: the vector of the class token, or the mean of all patches."""
+    """What an image is classified by: the vector of the class token, or the mean of all patches."""
     activation: Literal["gelu", "gelu_tanh", "relu"] = "gelu"
     eps: float = Field(1e-12, gt=0)
     """Of the normalisations."""
     dropout: float | None = Field(0.1, ge=0, lt=1)
-    """null: by how often the data will be seen, which is 0.2 for a few thousand pictures in three minutes. That was too
+    """null: by how often the data will be seen, which is 0.2 for a few thousand images in three minutes. That was too
     much: 95.8 of 100 dev digits right, 96.9 with 0.1; of MNIST, 128 wide, 96.1 and 97.5. Without any, warped digits
     were as often right, at a higher dev loss: 0.18 and 0.13 on two parts, 0.14 and 0.11 with 0.1. One run each."""
 
     def patch_for(self, height: int, width: int) -> int:
-        """The side of a patch for pictures of this size."""
+        """The side of a patch for images of this size."""
         return self.patch or suggest_patch(height, width)
 
     def frames_for(self, frames: int) -> int:
@@ -69,11 +70,11 @@ PRESETS: dict[str, Values] = {
     "base": _sizes(768, 12, 12),
     "big": _sizes(1024, 16, 24),
 }
-"""`small` is for a few thousand small pictures and a few minutes: 128 wide, in 4 layers, a step took three times as
+"""`small` is for a few thousand small images and a few minutes: 128 wide, in 4 layers, a step took three times as
 long, and after as many steps it was not better on dev digits (97.2 and 97.2 of 100; 64 in 3 layers: 96.9 and 98.6)."""
 
 
-class ViT(Reader):
+class ViT(SequenceEncoder):
     """Patches with a class token before them and learned positions, a pre-norm encoder stack, and an output."""
 
     output: nn.Linear
@@ -100,7 +101,7 @@ class ViT(Reader):
                 nn.init.xavier_uniform_(module.weight)
                 nn.init.zeros_(module.bias)
 
-    def states(self, batch: Reading, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
+    def states(self, batch: SequenceBatch, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
         """A vector for the class token and for every patch, [B, 1+N, D]."""
         x = self.patches(batch.inputs)  # [B, C, F, H, W] -> [B, N, D]
         x = torch.cat([self.class_token.expand(len(x), -1, -1), x], 1)  # [B, 1+N, D]
@@ -108,10 +109,20 @@ class ViT(Reader):
         h: Tensor = self.encoder(x, None, tape, switches)
         return h
 
-    def read(self, batch: Reading, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
+    def read(self, batch: SequenceBatch, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
         """A vector for every patch [B, N, D], row by row, frame after frame."""
         return self.states(batch, tape, switches)[:, 1:]
 
-    def pool(self, batch: Reading, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
+    def pool(self, batch: SequenceBatch, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
         h = self.states(batch, tape, switches)
         return h[:, 0] if self.config.pool == "class" else h[:, 1:].mean(1)  # [B, D]
+
+
+ARCHITECTURES = {
+    "vit": Architecture(
+        2021,
+        "Dosovitskiy et al., An Image is Worth 16x16 Words",
+        "softmax(Q Kᵀ / √d_k) V over patches",
+        {"image_classification": Variant(ViTConfig, ViT, PRESETS)},
+    )
+}

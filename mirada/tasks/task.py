@@ -2,7 +2,7 @@
 
     Task      its settings, how its data is read, what is learned from it, which model class its bundles open as
     Prepared  its data, ready to train on
-    Kit       all that using a model needs besides its weights: tokenizers, labels, a scale
+    Preprocessor       all that using a model needs besides its weights: tokenizers, labels, a scale
     Model     a trained model with the task's verbs: translate, classify, …
 
 One loop trains all of them, one function writes all bundles and one opens them; a task is what differs.
@@ -22,16 +22,16 @@ from mirada import config as configuration
 from mirada import models
 from mirada.config import Section, Values
 from mirada.contracts import Loss, Plan, Sizes, Validation
-from mirada.data.doctor import Notify
+from mirada.data.quality import Notify
 from mirada.decoding import DecodeConfig
 from mirada.errors import UsageError
-from mirada.evaluation.score import Evaluation
 from mirada.inspection.gradients import Fading, fading_of
+from mirada.metrics.score import Evaluation
 
 Example = TypeVar("Example")
 
 
-class Kit(Protocol):
+class Preprocessor(Protocol):
     """All that using a model needs besides its weights."""
 
     @property
@@ -45,7 +45,7 @@ class Kit(Protocol):
 
 
 @dataclass(frozen=True)
-class Told:
+class DataSummary:
     """What is said about the data before a training begins."""
 
     summary: str
@@ -62,7 +62,7 @@ class Prepared(Protocol):
     """Data that is ready to train on."""
 
     @property
-    def kit(self) -> Any: ...
+    def preprocessor(self) -> Any: ...
 
     @property
     def dev(self) -> Any:
@@ -70,19 +70,19 @@ class Prepared(Protocol):
         ...
 
     def batches(self, tokens: int, seed: int) -> Plan[Any]:
-        """The training part in batches of so many tokens."""
+        """The training set in batches of so many tokens."""
         ...
 
     def report(self) -> dict[str, Any]:
         """Figures for the bundle's card."""
         ...
 
-    def told(self) -> Told:
+    def summary(self) -> DataSummary:
         """The same for a person."""
         ...
 
     def dev_file(self) -> str:
-        """The dev part as text, which `Task.read_dev` reads."""
+        """The dev set as text, which `Task.read_dev` reads."""
         ...
 
 
@@ -90,16 +90,22 @@ class Model:
     """A trained model, opened from its bundle."""
 
     def __init__(
-        self, path: Path, card: dict[str, Any], config: Values, network: nn.Module, kit: Any, device: torch.device
+        self,
+        path: Path,
+        card: dict[str, Any],
+        config: Values,
+        network: nn.Module,
+        preprocessor: Any,
+        device: torch.device,
     ):
         self.path, self.card, self.config = path, card, config
-        self.network, self.kit, self.device = network.eval().to(device), kit, device
+        self.network, self.preprocessor, self.device = network.eval().to(device), preprocessor, device
         self.progress: Callable[[int, int], None] = lambda done, total: None
         """Called from time to time while many examples are worked on; what it raises ends the work."""
 
     def ids(self, text: str) -> list[int]:
         """A text as the network gets it."""
-        tokenizer = getattr(self.kit, "tokenizer", None)
+        tokenizer = getattr(self.preprocessor, "tokenizer", None)
         if tokenizer is None:
             raise UsageError(f"{self.path}: a model for {self.card['task']} does not read text")
         found: list[int] = tokenizer.encode([text])[0]
@@ -142,7 +148,7 @@ SAMPLING = ("temperature", "top_k", "top_p", "seed")
 """Settings of `decode` that have no say in a search."""
 
 
-class Writer(Model):
+class GenerativeModel(Model):
     """A trained model that writes text, token by token."""
 
     def decode_config(self, **changes: Any) -> DecodeConfig:
@@ -193,29 +199,29 @@ class Task:
         """Of a card: what is worth reading, as name and text."""
         return []
 
-    def prepare(self, built: Mapping[str, Any], folder: Path, notify: Notify, kit: Any = None) -> Prepared:
-        """Read, check, split and tokenise the data into `folder`, with the kit of a base if there is one.
+    def prepare(self, built: Mapping[str, Any], folder: Path, notify: Notify, preprocessor: Any = None) -> Prepared:
+        """Read, check, split and tokenise the data into `folder`, with the preprocessor of a base if there is one.
 
         What an earlier call finished is only opened.
         """
         raise NotImplementedError
 
-    def open(self, files: Mapping[str, bytes], where: Path) -> Kit:
-        """The kit of a bundle."""
+    def open(self, files: Mapping[str, bytes], where: Path) -> Preprocessor:
+        """The preprocessor of a bundle."""
         raise NotImplementedError
 
     def read_dev(self, text: str) -> Any:
-        """The dev part that `Prepared.dev_file` wrote."""
+        """The dev set that `Prepared.dev_file` wrote."""
         raise NotImplementedError
 
-    def network(self, settings: Section, kit: Kit) -> nn.Module:
+    def network(self, settings: Section, preprocessor: Preprocessor) -> nn.Module:
         """The network that a model section describes, with random weights."""
         name: str = settings.name  # type: ignore[attr-defined]
-        network: nn.Module = models.find(name, self.name).model(settings, kit.sizes)
+        network: nn.Module = models.find(name, self.name).build(settings, preprocessor.sizes)
         return network
 
-    def keeps_output(self, base: Any, kit: Any) -> bool:
-        """Whether a base of the same task, by its kit, says the same things; else only what is below its output is."""
+    def keeps_output(self, base: Any, preprocessor: Any) -> bool:
+        """Whether a base of the same task has the same outputs; otherwise only what is below its output is kept."""
         return True
 
     def fit(self, network: nn.Module, prepared: Any, built: Mapping[str, Any]) -> list[str]:

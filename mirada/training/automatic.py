@@ -16,8 +16,8 @@ import torch
 from mirada import models
 from mirada.device import gigaflops
 from mirada.tasks.task import Prepared, Task
-from mirada.training.forecast import Forecast, forecast
-from mirada.training.settings import TrainConfig
+from mirada.training.config import TrainConfig
+from mirada.training.estimate import Forecast, forecast
 
 Sections = Mapping[str, Any]
 """The built sections of a configuration by name."""
@@ -118,7 +118,7 @@ def _forecast(
     task: Task, sections: Sections, data: Prepared, batch: int, device: torch.device, steps: int = 3
 ) -> Forecast:
     train: TrainConfig = sections["train"]
-    network = task.network(sections["model"], data.kit).to(device)
+    network = task.network(sections["model"], data.preprocessor).to(device)
     return forecast(
         network, task.objective(train.label_smoothing), data.batches(batch, train.seed), train, device, steps
     )

@@ -2,10 +2,10 @@
 
 The base may have learned another task: one that knows its language (BERT, GPT) is taught to classify or to tag. Then
 all weights that both networks have are taken over, and what the new task adds, its output, begins at random. So it is
-with a classifier, of texts or of pictures, that is to tell other classes apart.
+with a classifier, of texts or of images, that is to tell other classes apart.
 
 A copy of the base lies in `run/base`, so that a run can be resumed when the base is gone. The base is scored on its own
-dev part and on the new one before training, and the new model on both after it: what is gained and what is forgotten.
+dev set and on the new one before training, and the new model on both after it: what is gained and what is forgotten.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from mirada import bundle as bundles
 from mirada import config as configuration
 from mirada import models, tasks
 from mirada.errors import ConfigError, TrainingError
-from mirada.evaluation.score import Evaluation
 from mirada.files import write_text
-from mirada.model import load, task_of
+from mirada.loading import load, task_of
+from mirada.metrics.score import Evaluation
 from mirada.parsing import read_json
 from mirada.tasks.task import Model, Task
 
 OLD_SENTENCES = 500
-"""Of the base's own dev part that base and new model are compared on, at most."""
+"""Of the base's own dev set that base and new model are compared on, at most."""
 SCHEDULE: configuration.Values = {"lr": 4e-3, "warmup": 20}
 """The weights are good already: smaller steps. From the built-in language to 5,000 real pairs in two minutes, rates of
 2e-3, 4e-3 and 8e-3 gave 13.3, 13.9 and 13.0 BLEU, once each."""
@@ -39,7 +39,7 @@ SCHEDULE: configuration.Values = {"lr": 4e-3, "warmup": 20}
 FREE = ("dropout", "pool")
 """Settings of the model that may differ from the base's: its weights fit all the same."""
 
-TAUGHT = {"masked": ("classification", "tagging"), "language": ("classification", "tagging")}
+TAUGHT = {"masked_lm": ("classification", "tagging"), "language_model": ("classification", "tagging")}
 """What a base of a task can be taught besides."""
 
 
@@ -107,13 +107,13 @@ class Base:
         read = self.task.read_dev(dev) if dev is not None else []
         self.dev: Any = read[:OLD_SENTENCES] if isinstance(read, list) else read
 
-    def _says_the_same(self, task: Task, kit: Any) -> bool:
-        return task.name == self.task.name and task.keeps_output(self.model.kit, kit)
+    def _says_the_same(self, task: Task, preprocessor: Any) -> bool:
+        return task.name == self.task.name and task.keeps_output(self.model.preprocessor, preprocessor)
 
-    def give(self, network: nn.Module, task: Task, kit: Any) -> list[str]:
+    def give(self, network: nn.Module, task: Task, preprocessor: Any) -> list[str]:
         """Its weights, to a network that says the same or something else; what there is to say of it."""
         weights = bundles.weights_of(self.model.network)
-        if self._says_the_same(task, kit):
+        if self._says_the_same(task, preprocessor):
             bundles.put_weights(network, weights, str(self.folder))
             return []
         if task.name == self.task.name:
@@ -125,10 +125,10 @@ class Base:
         return [f"{sum(t.numel() for t in shared.values()):,} weights are the base's, {new:,} begin at random"]
 
     def before(
-        self, new_dev: Any, task: Task, kit: Any, score: Callable[[Model, Any], Evaluation]
+        self, new_dev: Any, task: Task, preprocessor: Any, score: Callable[[Model, Any], Evaluation]
     ) -> dict[str, Any] | None:
-        """The base's scores on the new dev part and on its own, measured once; none if it says something else."""
-        if not self._says_the_same(task, kit):
+        """The base's scores on the new dev set and on its own, measured once; none if it says something else."""
+        if not self._says_the_same(task, preprocessor):
             return None
         measured = self.folder / "scores.json"
         if not measured.exists():
@@ -137,7 +137,7 @@ class Base:
         return scores
 
     def after(self, model: Model, new: Evaluation, score: Callable[[Model, Any], Evaluation]) -> dict[str, Any]:
-        """A model's scores on the new dev part, which are known, beside those on the base's own."""
+        """A model's scores on the new dev set, which are known, beside those on the base's own."""
         scores = {"new": _short(new)}
         return {**scores, "old": _short(score(model, self.dev))} if self.dev else scores
 

@@ -27,8 +27,8 @@ from mirada.files import write_bytes
 from mirada.tensors import read_tensors
 from mirada.training import checkpoints
 from mirada.training.checkpoints import Progress
+from mirada.training.config import FINAL_SHARE, Budget, TrainConfig, fixed, learning_rate, warmed_up
 from mirada.training.optimizers import Optimizers, clip
-from mirada.training.settings import FINAL_SHARE, Budget, TrainConfig, fixed, learning_rate, warmed_up
 from mirada.training.stopping import StopRequested, stop_requests
 from mirada.training.timing import Timing
 

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 from torch.optim import SGD, Adam, AdamW, Optimizer
 
-from mirada.blocks import Positions
 from mirada.errors import TrainingError
+from mirada.nn.blocks import Positions
+from mirada.training.config import TrainConfig
 from mirada.training.muon import Muon
-from mirada.training.settings import TrainConfig
 
 ADAM = {"step", "exp_avg", "exp_avg_sq"}
 MEMORY: dict[type[Optimizer], set[str]] = {Muon: {"momentum"}, AdamW: ADAM, Adam: ADAM, SGD: {"momentum_buffer"}}

@@ -1,4 +1,4 @@
-"""What a run leaves to read: a JSONL log, and its curves as a picture."""
+"""What a run leaves to read: a JSONL log, and its curves as an image."""
 
 from __future__ import annotations
 

@@ -14,19 +14,19 @@ from torch import nn
 from mirada import bundle as bundles
 from mirada import config as configuration
 from mirada import models, tasks
-from mirada.data.doctor import Notify
+from mirada.data.quality import Notify
 from mirada.device import settle
 from mirada.errors import Interrupted, TrainingError
-from mirada.evaluation.score import Evaluation
-from mirada.model import load
+from mirada.loading import load
+from mirada.metrics.score import Evaluation
 from mirada.tasks.task import Prepared, Task
 from mirada.training import checkpoints
 from mirada.training.automatic import batch_size, choose, words_seen
+from mirada.training.config import Budget, TrainConfig
 from mirada.training.finetune import Base
 from mirada.training.loop import Event, Listener, Training
 from mirada.training.report import Log, draw_curves, read_log
 from mirada.training.scoring import scorer
-from mirada.training.settings import Budget, TrainConfig
 from mirada.training.timing import Timing
 from mirada.training.workspace import Workspace
 
@@ -126,9 +126,9 @@ class _Run:
         if left is not None and "tokenizer" in self.sections and self.base is None and not self.begun:
             update = {"words_seen": words_seen(self.settings, left)}
             self.sections["tokenizer"] = self.sections["tokenizer"].model_copy(update=update)
-        kit = self.base.model.kit if self.base else None
-        data = self.task.prepare(self.sections, self.work.run / "data", teller(self.listen), kit)
-        self._tell("data", **data.report(), told=asdict(data.told()))
+        preprocessor = self.base.model.preprocessor if self.base else None
+        data = self.task.prepare(self.sections, self.work.run / "data", teller(self.listen), preprocessor)
+        self._tell("data", **data.report(), told=asdict(data.summary()))
         return data
 
     def _choose(self, data: Prepared) -> None:
@@ -145,17 +145,17 @@ class _Run:
         """The network, with the weights of the base if there is one, and the loop that will train it."""
         settings, task, base = self.settings, self.task, self.base
         torch.manual_seed(settings.seed)
-        network = task.network(self.sections["model"], data.kit).to(self.device)
-        notes = base.give(network, task, data.kit) if base else task.fit(network, data, self.sections)
+        network = task.network(self.sections["model"], data.preprocessor).to(self.device)
+        notes = base.give(network, task, data.preprocessor) if base else task.fit(network, data, self.sections)
         self.work.begin()  # nothing can refuse the data any more
         self.log.path = self.work.run / "log.jsonl"
         if base:
             base.folder = self.work.run / "base"
             teller(self.listen)("scoring the base", 0, 0)
-            self.before = base.before(data.dev, task, data.kit, scorer(settings))
+            self.before = base.before(data.dev, task, data.preprocessor, scorer(settings))
         for note in notes:
             self._note(note)
-        self.model = task.model(self.work.folder, {}, self.values, network, data.kit, self.device)
+        self.model = task.model(self.work.folder, {}, self.values, network, data.preprocessor, self.device)
         batches = data.batches(settings.batch_tokens or settings.max_batch_tokens, settings.seed)
         if settings.batch_tokens is None:  # a run that was begun by an older version
             batches = data.batches(batch_size(settings, batches.tokens), settings.seed)
@@ -199,7 +199,7 @@ class _Run:
             optional["curves.png"] = (run / "curves.png").read_bytes()
         if (run / "data" / "excluded.tsv").exists():
             optional[bundles.EXCLUDED] = (run / "data" / "excluded.tsv").read_bytes()
-        bundles.publish(self.work.folder, training.model, self.values, card, data.kit.files(), optional)
+        bundles.publish(self.work.folder, training.model, self.values, card, data.preprocessor.files(), optional)
 
     def _card(self, data: Prepared, training: Training[nn.Module], scores: Evaluation | None) -> dict[str, Any]:
         progress = training.progress

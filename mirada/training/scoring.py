@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from mirada.evaluation.score import Evaluation
+from mirada.metrics.score import Evaluation
 from mirada.tasks.task import Model
-from mirada.training.settings import FINAL_SHARE, TrainConfig
+from mirada.training.config import FINAL_SHARE, TrainConfig
 
 Scorer = Callable[[Model, Any], Evaluation]
 """Scores a model on a dev set, or on as much of it as there is time for."""

@@ -9,7 +9,7 @@ import pytest
 import mirada
 from mirada.cli.app import app
 from mirada.errors import counted
-from mirada.tasks.translation import TranslationModel
+from mirada.tasks.translation.model import TranslationModel
 from tests import toy
 from tests.command import refused, run
 

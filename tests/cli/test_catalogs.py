@@ -9,7 +9,7 @@ import polib
 import pytest
 
 from mirada.cli import answers
-from mirada.tasks.translation import TranslationModel
+from mirada.tasks.translation.model import TranslationModel
 from tests import toy
 from tests.command import refused, run
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mirada.cli import input as given
-from mirada.tasks.translation import TranslationModel
+from mirada.tasks.translation.model import TranslationModel
 from tests.command import refused, run
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from mirada.cli.output import new_file
 from mirada.errors import UsageError
-from mirada.tasks.translation import TranslationModel
+from mirada.tasks.translation.model import TranslationModel
 from tests import toy
 from tests.command import refused, run
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mirada.cli import progress
-from mirada.tasks.translation import TranslationModel
+from mirada.tasks.translation.model import TranslationModel
 from tests import toy
 from tests.command import refused, run
 

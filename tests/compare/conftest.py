@@ -1,4 +1,4 @@
-"""Comparisons that many tests look at: interrupted, resumed, and on a dev part with hostile text."""
+"""Comparisons that many tests look at: interrupted, resumed, and on a dev set with hostile text."""
 
 from __future__ import annotations
 

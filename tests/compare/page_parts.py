@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
-from mirada.compare import pictures as drawn
+from mirada.compare import charts as drawn
 
 VOID = {"meta", "br", "img", "link", "input", "hr"}
 
@@ -56,8 +56,8 @@ def check_alone(html: str) -> None:
     assert "prefers-color-scheme: dark" in html
 
 
-def check_order(html: str, pictures: int) -> None:
-    """Ids are single, links lead somewhere, tables and pictures say what they are, colours are the page's."""
+def check_order(html: str, images: int) -> None:
+    """Ids are single, links lead somewhere, tables and images say what they are, colours are the page's."""
     page = Page(html)
     ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
     assert len(ids) == len(set(ids))
@@ -65,7 +65,7 @@ def check_order(html: str, pictures: int) -> None:
     assert set(targets) <= set(ids)
     names = [tag for tag, _ in page.tags]
     assert names.count("table") == names.count("caption") > 3
-    assert names.count("svg") == names.count("figure") == pictures
+    assert names.count("svg") == names.count("figure") == images
     assert all(attributes.get("aria-label") for tag, attributes in page.tags if tag == "svg")
     used = set(re.findall(r"var\((--\w+)\)", html))
     assert used <= set(re.findall(r"(--\w+):", html))

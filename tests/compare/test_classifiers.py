@@ -13,11 +13,11 @@ import mirada
 from mirada import api, models
 from mirada import config as configuration
 from mirada.bundle import read_card
-from mirada.compare import report, subjects
+from mirada.compare import report, task_reports
 from mirada.compare.classification import length_scores
-from mirada.compare.lineup import SCORED, _plan
-from mirada.compare.reading import reading_path
 from mirada.compare.results import Comparison
+from mirada.compare.runner import SCORED, _plan
+from mirada.compare.sequence_tasks import reading_path
 from tests.compare.conftest import BAD, GOOD, HOSTILE, Resumed, digests
 from tests.compare.page_parts import Page, check_alone, check_order
 
@@ -90,13 +90,13 @@ def test_all_had_the_same_data_and_tokens_but_their_own_recipe(classifiers: Resu
 
 def test_a_preset_has_no_say_in_the_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     own = {"tokenizer": {"lowercase": False}, "data": {"max_tokens": 7}, "model": {"features": 5}}
-    monkeypatch.setitem(models.MODELS["bag"].serves["classification"].presets, "tiny", own)
+    monkeypatch.setitem(models.architectures()["bag"].variants["classification"].presets, "tiny", own)
     given = {"data": {"files": ["x.tsv"]}, "train": {"steps": 1}}
-    plan = _plan(subjects.find("classification"), ["bag", "lstm"], "tiny", {}, given)
+    plan = _plan(task_reports.find("classification"), ["bag", "lstm"], "tiny", {}, given)
     assert plan["bag"]["model"]["features"] == 5
     for section in ("data", "tokenizer"):
         assert plan["bag"][section] == plan["lstm"][section]
-    alone = _plan(subjects.find("classification"), ["bag"], "tiny", {}, given)["bag"]["data"]["max_tokens"]
+    alone = _plan(task_reports.find("classification"), ["bag"], "tiny", {}, given)["bag"]["data"]["max_tokens"]
     assert plan["bag"]["data"]["max_tokens"] < alone  # a bag takes any length, but all see the same of a text
     # What a comparison trains is what `train` would.
     trained = api._effective("classification", "lstm", "tiny", None, None, {}, given)
@@ -151,7 +151,7 @@ def test_a_long_text_is_shortened_on_the_page_alone(html: str, comparison: Compa
 
 def test_the_page_is_alone_and_in_order(html: str) -> None:
     check_alone(html)
-    check_order(html, pictures=3)
+    check_order(html, images=3)
 
 
 def test_hostile_labels_and_texts_are_text(html: str, comparison: Comparison) -> None:
@@ -200,9 +200,9 @@ def test_a_bidirectional_network_says_so(comparison: Comparison) -> None:
 # ── line-ups ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("task", subjects.HOMES)
+@pytest.mark.parametrize("task", task_reports.HOMES)
 def test_every_task_has_a_line_up_of_its_own_models(task: str) -> None:
-    subject = subjects.find(task)
+    subject = task_reports.find(task)
     assert subject.task == task
     given = {"data": {"files": ["x.tsv"]}, "train": {"steps": 1}}
     assert [*_plan(subject, subject.models, "tiny", {}, given)] == [*subject.models]

@@ -12,8 +12,8 @@ import pytest
 import mirada
 from mirada import config as configuration
 from mirada.bundle import read_card
-from mirada.compare import measurements, subjects
-from mirada.compare.reading import reading_path
+from mirada.compare import measurements, task_reports
+from mirada.compare.sequence_tasks import reading_path
 from mirada.compare.translation import routes
 from mirada.errors import DataError, MiradaError, UsageError
 from mirada.training.workspace import locked
@@ -88,8 +88,8 @@ def test_samples_go_from_short_to_long(resumed: Resumed) -> None:
     assert lengths[0] == 1
     assert lengths[-1] == 24
     assert resumed.comparison.attended == HOSTILE  # the one of about eight words
-    assert subjects.spread([2, 1]) == [1, 0]
-    assert subjects.spread(range(15)) == [0, 2, 4, 6, 8, 10, 12, 14]
+    assert task_reports.spread([2, 1]) == [1, 0]
+    assert task_reports.spread(range(15)) == [0, 2, 4, 6, 8, 10, 12, 14]
 
 
 # ── measurements ──────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -112,7 +112,7 @@ def test_every_section_has_every_model(html: str, comparison: Comparison) -> Non
         assert f"{entrant.scores['coverage'][0]['inside']:.0%}" in page.text["models"]
         assert f"{entrant.by_horizon[1]:.3g}" in page.text["horizon"]
     check_alone(html)
-    check_order(html, pictures=3 + len(NAMES))
+    check_order(html, images=3 + len(NAMES))
 
 
 def test_hostile_names_are_text(comparison: Comparison, tmp_path: Path) -> None:

@@ -20,11 +20,11 @@ def _tagged() -> str:
 
 
 @pytest.mark.parametrize(
-    ("task", "models", "text", "sections", "pictures"),
+    ("task", "models", "text", "sections", "images"),
     [
         ("tagging", ["memoryless", "jordan"], _tagged(), ["models", "time", "paths", "samples", "method"], 2),
         (
-            "language",
+            "language_model",
             ["elman", "gru"],
             "".join(f"{source}\n" for source, _ in toy.pairs(150)),
             ["models", "time", "paths", "samples", "method"],
@@ -33,7 +33,7 @@ def _tagged() -> str:
     ],
 )
 def test_a_page_for_every_task(
-    task: str, models: list[str], text: str, sections: list[str], pictures: int, quick: None, tmp_path: Path
+    task: str, models: list[str], text: str, sections: list[str], images: int, quick: None, tmp_path: Path
 ) -> None:
     (tmp_path / "data.txt").write_text(text, encoding="utf-8")
     settings = {"model": {"width": 8, "dropout": 0.0}, "train": {"batch_tokens": 400, "validate_every": 100}}
@@ -53,4 +53,4 @@ def test_a_page_for_every_task(
         assert f"{headline.value:,.{headline.digits}f}" in page.text["models"]
         assert all(entrant.name in page.text[section] for section in sections)
     check_alone(html)
-    check_order(html, pictures)
+    check_order(html, images)

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from mirada.compare import Comparison, pictures, report
-from mirada.compare.results import Entrant
+from mirada.compare import Comparison, charts, report
+from mirada.compare.results import ModelResult
 from tests.compare.conftest import HOSTILE, MODELS, Resumed
 from tests.compare.page_parts import Page, check_alone, check_order
 
@@ -36,7 +36,7 @@ def test_every_section_has_every_model(html: str, resumed: Resumed) -> None:
         for row in entrant.scores["by_length"]:
             assert f"{row['bleu']:.1f}" in page.text["length"]
         for answer in entrant.answers:
-            assert pictures.printable(answer.text) in page.text["samples"]
+            assert charts.printable(answer.text) in page.text["samples"]
 
 
 def test_the_page_needs_nothing_else(html: str) -> None:
@@ -44,7 +44,7 @@ def test_the_page_needs_nothing_else(html: str) -> None:
 
 
 def test_the_page_is_in_order(html: str) -> None:
-    check_order(html, pictures=3 + 2)
+    check_order(html, images=3 + 2)
 
 
 def test_hostile_text_is_text(html: str, resumed: Resumed) -> None:
@@ -67,7 +67,7 @@ def test_hostile_text_is_text(html: str, resumed: Resumed) -> None:
     rendered.encode("utf-8")
 
 
-def _poisoned(entrant: Entrant) -> Entrant:
+def _poisoned(entrant: ModelResult) -> ModelResult:
     look = entrant.attention
     return replace(
         entrant,
@@ -119,4 +119,4 @@ def test_the_verdict_in_words(resumed: Resumed) -> None:
 
 def test_a_picture_is_the_same_whenever_it_is_drawn(resumed: Resumed) -> None:
     entrants = resumed.comparison.entrants
-    assert pictures.quality(entrants) == pictures.quality(entrants)
+    assert charts.quality(entrants) == charts.quality(entrants)

@@ -1,4 +1,4 @@
-"""Tokenizers that normalise what they read, those that do not, and what none of them can take."""
+"""TranslationPreprocessor that normalise what they read, those that do not, and what none of them can take."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading text: the exact lines of odd files, and one clear line of error for each that cannot be read."""
+"""SequenceBatch text: the exact lines of odd files, and one clear line of error for each that cannot be read."""
 
 import gzip
 import os

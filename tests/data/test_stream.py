@@ -14,7 +14,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mirada.contracts import EOS, PAD, Plan, Reading
+from mirada.contracts import EOS, PAD, Plan, SequenceBatch
 from mirada.data.stream import CHUNK_CHARACTERS, Stream, StreamBatches, write_stream
 from mirada.data.tokenizer import Tokenizer
 from mirada.errors import DataError
@@ -229,7 +229,7 @@ def test_an_epoch_is_the_same_whenever_it_is_asked_for(stream: Stream, shuffled:
 
 def test_what_the_training_loop_asks_for(stream: Stream) -> None:
     batches = StreamBatches(stream, 7, 30, 3, False)
-    plan: Plan[Reading] = batches  # the types say the same
+    plan: Plan[SequenceBatch] = batches  # the types say the same
     assert plan.tokens == 5000 - 5000 % 7
     assert batches.corpus.fingerprint == batches.fingerprint == stream.fingerprint
     assert batches.corpus.tokens == 5001

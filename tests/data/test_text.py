@@ -13,11 +13,11 @@ import pytest
 from mirada.data import text
 from mirada.data.po import whole
 from mirada.data.readers import find_format, open_pairs
-from mirada.data.series.table import read_table
-from mirada.data.tags import TaggedFiles
 from mirada.data.text import lines
 from mirada.data.vectors import read_vectors
 from mirada.errors import DataError
+from mirada.tasks.forecasting.table import read_table
+from mirada.tasks.tagging.tags import TaggedFiles
 from tests.data.readers import fault, packed, write
 
 BOM = "\ufeff"

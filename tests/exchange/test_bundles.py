@@ -15,11 +15,11 @@ from PIL import Image
 
 import mirada
 from mirada import config as configuration
-from mirada.data.tags import TaggedConfig
 from mirada.errors import UsageError
 from mirada.exchange import import_checkpoint
-from mirada.model import info
+from mirada.loading import info
 from mirada.tasks import find
+from mirada.tasks.tagging.tags import TaggedConfig
 from tests.command import refused, run
 from tests.exchange.checkpoints import SAVE, save_bert, save_gpt2
 
@@ -43,8 +43,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (found / "words.conll").write_text("the\tLABEL_0\nbaby\tLABEL_1\n\nbook\tLABEL_1\n")
     noise = np.random.default_rng(1).integers(0, 256, (8, 8, 3), dtype=np.uint8)
     for label in ("cat", "dog"):
-        (found / "pictures" / label).mkdir(parents=True)
-        Image.fromarray(noise).save(found / "pictures" / label / "one.png")
+        (found / "images" / label).mkdir(parents=True)
+        Image.fromarray(noise).save(found / "images" / label / "one.png")
     return found
 
 
@@ -52,7 +52,7 @@ MEASURED = {
     "gpt2": "book.txt",
     "bert": "book.txt",
     "marian": "pairs.tsv",
-    "vit": "pictures",
+    "vit": "images",
     "classes": "texts.csv",
     "tags": "words.conll",
 }
@@ -123,7 +123,7 @@ def test_a_taught_output_fills_gaps(folder: Path, tmp_path: Path) -> None:
         "\n\n".join(f"the baby is crying {'. the book on a table' * n}" for n in range(20))
     )
     mirada.train(
-        tmp_path / "book.txt", task="masked", base=folder / "vectors", out=tmp_path / "out", steps=2, threads=1
+        tmp_path / "book.txt", task="masked_lm", base=folder / "vectors", out=tmp_path / "out", steps=2, threads=1
     )
     assert len(mirada.load(tmp_path / "out", device="cpu").fill("the [MASK]", 2)[0]) == 2
 

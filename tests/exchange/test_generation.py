@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 from tokenizers import decoders, models, pre_tokenizers
 from torch import Tensor
 
-from mirada.contracts import BOS, Reading
+from mirada.contracts import BOS, SequenceBatch
 from mirada.data.batching import collate
-from mirada.data.texts import Spelling, lines_of
 from mirada.data.tokenizer import Tokenizer
 from mirada.decoding import DecodeConfig, decode
 from mirada.exchange import import_checkpoint, vocabulary
 from mirada.exchange.checkpoint import Settings
-from mirada.model import load
-from mirada.tasks.language import LanguageModel
-from mirada.tasks.translation import TranslationModel
+from mirada.loading import load
+from mirada.tasks.language_model.data import Spelling, lines_of
+from mirada.tasks.language_model.model import LanguageModel
+from mirada.tasks.translation.model import TranslationModel
 from tests.command import run
 from tests.exchange.checkpoints import END, byte_pairs, save_bert, save_gpt2, save_marian
 
@@ -78,8 +78,8 @@ def theirs_from(theirs: Any, ids: list[int], **choices: Any) -> list[int]:
 def test_a_prompt_is_what_the_published_model_sees(prompt: str, gpt2: Any) -> None:
     _, _, words, model, order = gpt2
     expected = words(prompt, split_special_tokens=True)["input_ids"]
-    assert order[model.kit.spelling.before(prompt)].tolist() == expected
-    assert model.text_of(model.kit.spelling.read(prompt)) == prompt
+    assert order[model.preprocessor.spelling.before(prompt)].tolist() == expected
+    assert model.text_of(model.preprocessor.spelling.read(prompt)) == prompt
 
 
 @pytest.mark.parametrize("penalty", [0.0, 1.0])
@@ -102,7 +102,7 @@ def test_gpt2_writes_the_same(beam: int, penalty: float, gpt2: Any) -> None:
 
 def test_without_a_prompt_it_begins_where_texts_begin(gpt2: Any) -> None:
     _, theirs, _, model, order = gpt2
-    assert model.kit.spelling.before("") == [BOS]
+    assert model.preprocessor.spelling.before("") == [BOS]
     found = model.generate("", tokens=20, beam=3)
     assert order[list(found.tokens)].tolist() == theirs_from(theirs, [theirs.config.bos_token_id], num_beams=3)
 
@@ -114,12 +114,12 @@ def test_within_the_context_the_cache_changes_nothing(gpt2: Any) -> None:
     _, _, _, model, _ = gpt2
     steps = 0
     for prompt in PROMPTS:
-        written = model.kit.spelling.read(prompt)
+        written = model.preprocessor.spelling.read(prompt)
         room = CONTEXT - len(written)
         assert not model.beyond(prompt, room)
         for chosen in model.generate(prompt, tokens=room, beam=1).tokens:
             with torch.inference_mode():
-                h = model.network.read(Reading(torch.tensor([written]), torch.tensor([len(written)])))
+                h = model.network.read(SequenceBatch(torch.tensor([written]), torch.tensor([len(written)])))
                 assert chosen == int(model.network.output(h[0, -1]).argmax())
             written.append(chosen)
             steps += 1

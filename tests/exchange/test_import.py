@@ -12,13 +12,13 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from mirada.contracts import BOS, EOS, PAD, Batch, Reading
+from mirada.contracts import BOS, EOS, PAD, Batch, SequenceBatch
 from mirada.data.tokenizer import MASK, UNK
 from mirada.decoding import DecodeConfig, decode
 from mirada.exchange import Imported, import_checkpoint, read_checkpoint, vocabulary
 from mirada.exchange.checkpoint import Settings
 from mirada.exchange.mapping import NEVER, NEW
-from mirada.model import info, info_text, load
+from mirada.loading import info, info_text, load
 from mirada.models.bert import BertForPretraining
 from mirada.models.gpt import GPT
 from mirada.models.transformer import Transformer
@@ -61,7 +61,7 @@ def test_gpt2_says_the_same(gpt2: tuple[Path, Any, Imported]) -> None:
     assert imported.tokenizer is not None
     ids = torch.tensor([[BOS, *imported.tokenizer.encode(["The baby's book,\n\n 2024 éñ"])[0][:23]]])
     ours = imported.network.double()
-    logits = ours.output(ours.read(Reading(ids, torch.tensor([ids.shape[1]]))))
+    logits = ours.output(ours.read(SequenceBatch(ids, torch.tensor([ids.shape[1]]))))
     expected = theirs(input_ids=order[ids]).logits
     same_words(logits, expected, order)
     # What is added is never said, so that every probability is theirs too.
@@ -75,7 +75,7 @@ def test_gpt2_writes_the_same_from_its_bundle(gpt2: tuple[Path, Any, Imported], 
     model = load(tmp_path / "bundle", device="cpu")
     model.network.double()
     order = vocabulary.gpt2(folder, Settings(folder / "config.json")).order
-    prompt = torch.tensor([[BOS, *model.kit.tokenizer.encode(["The book is"])[0]]])
+    prompt = torch.tensor([[BOS, *model.preprocessor.tokenizer.encode(["The book is"])[0]]])
     found = theirs.generate(
         order[prompt], attention_mask=torch.ones_like(prompt), max_new_tokens=8, min_new_tokens=8, do_sample=False
     )
@@ -104,7 +104,7 @@ def test_bert_says_the_same(tmp_path: Path, kind: str) -> None:
     assert order.tolist()[:6] == [0, 3, 4, 2, 5, 1]
     assert sorted(order.tolist()) == list(range(len(order)))
     ids = torch.tensor([[*words.encode(["The baby is crying, 日!"])[0], EOS]])
-    batch = Reading(ids, torch.tensor([ids.shape[1]]))
+    batch = SequenceBatch(ids, torch.tensor([ids.shape[1]]))
     given = order[torch.cat([torch.tensor([[BOS]]), ids], 1)]
     expected = theirs(input_ids=given, output_hidden_states=True)
     states = ours.states(batch)
@@ -139,7 +139,7 @@ def test_old_names_are_known(tmp_path: Path) -> None:
     ours = read_checkpoint(tmp_path).network.double()
     assert isinstance(ours, BertForPretraining)
     expected = theirs(input_ids=torch.tensor([[3, 4]])).seq_relationship_logits
-    close(ours.follows(ours.pool(Reading(torch.tensor([[EOS]]), torch.tensor([1])))), expected, 1e-8)
+    close(ours.follows(ours.pool(SequenceBatch(torch.tensor([[EOS]]), torch.tensor([1])))), expected, 1e-8)
 
 
 def test_a_bert_fills_gaps_from_its_bundle(tmp_path: Path) -> None:
@@ -211,10 +211,10 @@ def test_vit_classifies_the_same(tmp_path: Path) -> None:
     import_checkpoint(tmp_path / "vit", tmp_path / "bundle")
     model = load(tmp_path / "bundle", device="cpu")
     assert isinstance(model.network, ViT)
-    picture = np.random.default_rng(1).integers(0, 256, (8, 8, 3), dtype=np.uint8)
-    x = (picture / 255 - [0.5, 0.4, 0.3]) / [0.2, 0.3, 0.4]
+    image = np.random.default_rng(1).integers(0, 256, (8, 8, 3), dtype=np.uint8)
+    x = (image / 255 - [0.5, 0.4, 0.3]) / [0.2, 0.3, 0.4]
     expected = theirs(pixel_values=torch.tensor(x, dtype=torch.float32).permute(2, 0, 1)[None]).logits.softmax(-1)[0]
-    found = model.classify(picture).probabilities
+    found = model.classify(image).probabilities
     for number, label in enumerate(["cat", "dog", "bird"]):
         assert found[label] == pytest.approx(float(expected[number].detach()), abs=1e-5)
 
@@ -228,7 +228,7 @@ def test_gpt2_normalises_with_its_own_epsilon(tmp_path: Path) -> None:
     assert isinstance(ours, GPT)
     order = vocabulary.gpt2(tmp_path, Settings(tmp_path / "config.json")).order
     ids = torch.tensor([[BOS, 9, 40, 70]])
-    logits = ours.output(ours.read(Reading(ids, torch.tensor([4]))))
+    logits = ours.output(ours.read(SequenceBatch(ids, torch.tensor([4]))))
     same_words(logits, theirs(input_ids=order[ids]).logits, order)
 
 
@@ -238,7 +238,7 @@ def test_bert_normalises_with_its_own_epsilon(tmp_path: Path) -> None:
     assert isinstance(ours, BertForPretraining)
     order = vocabulary.bert(tmp_path, Settings(tmp_path / "config.json")).order
     ids = torch.tensor([[9, 12, 20, EOS]])
-    states = ours.states(Reading(ids, torch.tensor([4])))
+    states = ours.states(SequenceBatch(ids, torch.tensor([4])))
     given = order[torch.cat([torch.tensor([[BOS]]), ids], 1)]
     close(ours.masked(states), theirs(input_ids=given).prediction_logits[..., order], 1e-8)
 
@@ -248,7 +248,7 @@ def test_vit_normalises_with_its_own_epsilon(tmp_path: Path) -> None:
     ours = read_checkpoint(tmp_path).network.double().eval()
     assert isinstance(ours, ViT)
     x = torch.randn(2, 3, 8, 8, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
-    batch = Reading(x[:, :, None], torch.tensor([4, 4]))
+    batch = SequenceBatch(x[:, :, None], torch.tensor([4, 4]))
     close(ours.output(ours.pool(batch)), theirs(pixel_values=x).logits, 1e-8)
 
 

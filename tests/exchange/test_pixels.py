@@ -24,7 +24,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
     return folder, save_vit(folder)
 
 
-def told(folder: Path, settings: dict[str, Any]) -> None:
+def summary(folder: Path, settings: dict[str, Any]) -> None:
     (folder / "preprocessor_config.json").write_text(json.dumps(settings))
 
 
@@ -48,16 +48,16 @@ def test_pixels_are_scaled_the_same(published: tuple[Path, Any], tmp_path: Path,
     from transformers import ViTImageProcessor
 
     folder, theirs = published
-    told(folder, {**SCALE, **settings})
-    picture = np.random.default_rng(1).integers(0, 256, (8, 8, 3), dtype=np.uint8)
+    summary(folder, {**SCALE, **settings})
+    image = np.random.default_rng(1).integers(0, 256, (8, 8, 3), dtype=np.uint8)
     whole = {key: value for key, value in {**SCALE, **settings}.items() if value is not None}
     processor = ViTImageProcessor(**{"size": {"height": 8, "width": 8}, **whole})
-    x = processor(torch.from_numpy(picture).permute(2, 0, 1), return_tensors="pt")["pixel_values"].float()
+    x = processor(torch.from_numpy(image).permute(2, 0, 1), return_tensors="pt")["pixel_values"].float()
     import_checkpoint(folder, tmp_path / "bundle")
     model = mirada.load(tmp_path / "bundle", device="cpu")
-    torch.testing.assert_close(model.kit.format.tensor(picture[None, None])[:, :, 0], x, atol=1e-4, rtol=1e-5)
+    torch.testing.assert_close(model.preprocessor.format.tensor(image[None, None])[:, :, 0], x, atol=1e-4, rtol=1e-5)
     expected = theirs(pixel_values=x).logits.softmax(-1)[0].tolist()
-    assert [model.classify(picture).probabilities[label] for label in model.labels] == pytest.approx(expected, abs=1e-5)
+    assert [model.classify(image).probabilities[label] for label in model.labels] == pytest.approx(expected, abs=1e-5)
     assert model.card["imported"]["notes"] == []
 
 
@@ -75,14 +75,14 @@ def test_pixels_are_scaled_the_same(published: tuple[Path, Any], tmp_path: Path,
         ({"rescale_factor": "1/255"}, "rescale_factor should be a number above 0, not '1/255'"),
         ({"do_rescale": "no"}, "do_rescale should be true or false, not 'no'"),
         ({"do_center_crop": True}, "do_center_crop=true is not known here"),
-        ({"size": 224}, "size=224 is not that of the model's pictures, 8×8"),
-        ({"size": {"shortest_edge": 8}}, "size={'shortest_edge': 8} is not that of the model's pictures, 8×8"),
+        ({"size": 224}, "size=224 is not that of the model's images, 8×8"),
+        ({"size": {"shortest_edge": 8}}, "size={'shortest_edge': 8} is not that of the model's images, 8×8"),
         ({"resample": 9}, "resample should be a number from 0 to 5, not 9"),
         ({"resample": [1]}, "resample should be a number from 0 to 5"),
     ],
 )
 def test_what_is_not_done_here_is_refused(published: tuple[Path, Any], settings: dict[str, Any], message: str) -> None:
-    told(published[0], {**SCALE, **settings})
+    summary(published[0], {**SCALE, **settings})
     with pytest.raises(DataError) as caught:
         read_checkpoint(published[0])
     assert message in str(caught.value)
@@ -90,7 +90,7 @@ def test_what_is_not_done_here_is_refused(published: tuple[Path, Any], settings:
 
 
 def test_another_way_of_resizing_is_noted(published: tuple[Path, Any]) -> None:
-    told(published[0], {**SCALE, "resample": 3})
+    summary(published[0], {**SCALE, "resample": 3})
     (note,) = read_checkpoint(published[0]).notes
     assert "resized bilinearly here, and by the checkpoint bicubically" in note
 
@@ -98,6 +98,6 @@ def test_another_way_of_resizing_is_noted(published: tuple[Path, Any]) -> None:
 def test_without_a_file_the_usual_scale_is_noted(published: tuple[Path, Any]) -> None:
     (published[0] / "preprocessor_config.json").unlink(missing_ok=True)
     imported = read_checkpoint(published[0])
-    assert imported.pictures is not None
-    assert imported.pictures.mean == imported.pictures.std == (0.5, 0.5, 0.5)
+    assert imported.images is not None
+    assert imported.images.mean == imported.images.std == (0.5, 0.5, 0.5)
     assert "has no preprocessor_config.json" in imported.notes[0]

@@ -82,8 +82,8 @@ def test_to_classify(base: str, folder: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("base", "text", "task", "length"),
     [
-        ("gpt2", "book.txt", "language", {"length": 24}),
-        ("bert", "book.txt", "masked", {"length": 30}),
+        ("gpt2", "book.txt", "language_model", {"length": 24}),
+        ("bert", "book.txt", "masked_lm", {"length": 30}),
         ("marian", "pairs.tsv", "translation", {"max_tokens": 37}),
     ],
 )
@@ -96,18 +96,18 @@ def test_to_go_on(base: str, text: str, task: str, length: dict[str, int], folde
     assert scores["after"]["new"][name] == pytest.approx(value, rel=0.02)
     assert "this dev set" in said
     assert "the base's own" not in said
-    use = {"language": "The baby", "masked": "the [MASK]", "translation": "el bebé"}[task]
-    verb = {"language": "generate", "masked": "fill", "translation": "translate"}[task]
-    done = run(verb, tmp_path / "out", use, *(["--tokens", 3] if task == "language" else []), "--threads", 1)
+    use = {"language_model": "The baby", "masked_lm": "the [MASK]", "translation": "el bebé"}[task]
+    verb = {"language_model": "generate", "masked_lm": "fill", "translation": "translate"}[task]
+    done = run(verb, tmp_path / "out", use, *(["--tokens", 3] if task == "language_model" else []), "--threads", 1)
     assert done.returncode == 0, done.stderr
-    assert mirada.load(folder / base).kit.files().keys() == model.kit.files().keys()
+    assert mirada.load(folder / base).preprocessor.files().keys() == model.preprocessor.files().keys()
 
 
 def test_a_taught_gpt2_reads_text_whole(folder: Path, tmp_path: Path) -> None:
-    model, _ = teach(folder, "gpt2", "book.txt", "language", tmp_path / "out")
+    model, _ = teach(folder, "gpt2", "book.txt", "language_model", tmp_path / "out")
     stream = torch.from_numpy(_stream(tmp_path / "out"))
     text = (folder / "book.txt").read_text()[: model.card["data"]["characters"]]
-    assert stream.tolist() == [1, *model.kit.tokenizer.encode([text])[0]]
+    assert stream.tolist() == [1, *model.preprocessor.tokenizer.encode([text])[0]]
     assert model.config["tokenizer"]["unit"] == "subwords"
 
 
@@ -118,7 +118,7 @@ def _stream(out: Path) -> Any:
 
 
 def test_lengths_are_the_bases_unless_told(folder: Path, tmp_path: Path) -> None:
-    model, _ = teach(folder, "bert", "book.txt", "masked", tmp_path / "short", data_length=20)
+    model, _ = teach(folder, "bert", "book.txt", "masked_lm", tmp_path / "short", data_length=20)
     assert model.config["data"]["length"] == 20
     said = refused(
         "train",
@@ -162,8 +162,8 @@ def test_to_see_other_things(tmp_path: Path) -> None:
     save_vit(tmp_path / "published")
     import_checkpoint(tmp_path / "published", tmp_path / "vit")
     pixels = np.random.default_rng(0).integers(0, 256, (40, 8, 8, 3), dtype=np.uint8)
-    np.savez(tmp_path / "pictures.npz", images=pixels, labels=["red", "blue"] * 20)
-    model, said = teach(tmp_path, "vit", "pictures.npz", "classification", tmp_path / "out")
+    np.savez(tmp_path / "images.npz", images=pixels, labels=["red", "blue"] * 20)
+    model, said = teach(tmp_path, "vit", "images.npz", "classification", tmp_path / "out")
     assert "the base does not know the labels 'blue', 'red': its output is learned anew" in said
     assert model.labels == ["blue", "red"]
     base = mirada.load(tmp_path / "vit", device="cpu").network

@@ -1,4 +1,4 @@
-"""Pictures of attention: a scale, the sentence as title, and a size that can be looked at."""
+"""Images of attention: a scale, the sentence as title, and a size that can be looked at."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from PIL import Image
 
 from mirada.errors import UsageError
 from mirada.inspection.attention import MOST_CELLS, CrossAttention, titled
-from mirada.tasks.translation import TranslationModel
+from mirada.tasks.translation.model import TranslationModel
 
 
 def look(layers: int, heads: int, rows: int, columns: int) -> CrossAttention:

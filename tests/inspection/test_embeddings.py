@@ -10,7 +10,7 @@ import torch
 from mirada.data.tokenizer import Tokenizer
 from mirada.errors import InputError, UsageError
 from mirada.inspection.embeddings import Embeddings
-from mirada.tasks.translation import TranslationModel
+from mirada.tasks.translation.model import TranslationModel
 from tests import toy
 from tests.command import refused, run
 

@@ -10,7 +10,7 @@ import torch
 
 from mirada.errors import UsageError
 from mirada.inspection.gradients import draw_gradients, fading
-from mirada.recurrent import GRU, LSTM, Elman
+from mirada.nn.recurrent import GRU, LSTM, Elman
 
 
 def elman(scale: float) -> Elman:

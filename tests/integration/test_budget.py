@@ -12,7 +12,7 @@ import pytest
 
 import mirada
 from mirada.errors import Interrupted
-from mirada.tasks.translation import TranslationModel
+from mirada.tasks.translation.model import TranslationModel
 from mirada.training.loop import Event
 from tests import toy
 

@@ -1,4 +1,4 @@
-"""Captions as a person meets them: a table of pictures and texts, learned, asked, scored, drawn, resumed, refused."""
+"""Captions as a person meets them: a table of images and texts, learned, asked, scored, drawn, resumed, refused."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from PIL import Image
 
 import mirada
 from mirada.errors import ConfigError, InputError
-from mirada.tasks.captioning import CaptionModel
+from mirada.tasks.captioning.model import CaptionModel
 from tests.command import refused, run
 
 SMALL: dict[str, Any] = {
@@ -25,7 +25,7 @@ ONE = ("--threads", 1)
 
 
 def corner(random: np.random.Generator) -> tuple[np.ndarray, str]:
-    """A picture of 8×8 in noise, with one red or blue corner, and what is to be said of it."""
+    """An image of 8×8 in noise, with one red or blue corner, and what is to be said of it."""
     pixels = random.integers(0, 60, (8, 8, 3), dtype=np.uint8)
     row, column, blue = random.integers(2, size=3)
     pixels[4 * row : 4 * row + 4, 4 * column : 4 * column + 4, 2 * blue] += 180
@@ -58,19 +58,19 @@ def model(table: Path, tmp_path_factory: pytest.TempPathFactory) -> CaptionModel
 def test_it_says_what_is_in_pictures_it_has_never_seen(model: CaptionModel) -> None:
     assert isinstance(model, CaptionModel)
     random = np.random.default_rng(9)
-    pictures, texts = zip(*(corner(random) for _ in range(40)), strict=True)
-    assert [found.text for found in model.caption(list(pictures))] == list(texts)
+    images, texts = zip(*(corner(random) for _ in range(40)), strict=True)
+    assert [found.text for found in model.caption(list(images))] == list(texts)
     again = mirada.load(model.path)
-    assert again.caption(pictures[0]) == model.caption(pictures[0])
+    assert again.caption(images[0]) == model.caption(images[0])
     assert model.card["scores"]["scores"][0]["name"] == "exact match"
 
 
 def test_batches_and_beams_do_not_mix_pictures_up(model: CaptionModel) -> None:
     random = np.random.default_rng(2)
-    pictures = [corner(random)[0] for _ in range(9)]
-    together = model.caption(pictures, beam=3, n_best=3)
-    for picture, found in zip(pictures, together, strict=True):
-        alone = model.caption(picture, beam=3, n_best=3)
+    images = [corner(random)[0] for _ in range(9)]
+    together = model.caption(images, beam=3, n_best=3)
+    for image, found in zip(images, together, strict=True):
+        alone = model.caption(image, beam=3, n_best=3)
         assert alone.text == found.text
         assert alone.score == pytest.approx(found.score, abs=1e-4)
         assert len(found.alternatives) == 3
@@ -80,29 +80,29 @@ def test_batches_and_beams_do_not_mix_pictures_up(model: CaptionModel) -> None:
 def test_the_command_line_trains_asks_scores_and_tells(table: Path, tmp_path: Path) -> None:
     done = run("train", table, "--task", "captioning", "--out", tmp_path / "b", "--preset", "tiny", "--steps", 2, *ONE)
     assert done.returncode == 0, done.stderr
-    assert "360 captions of 360 pictures, 8×8, rgb, 40 dev (held out: none of them is in training)" in done.stderr
-    assert f"try: mirada caption {tmp_path / 'b'} picture.png" in done.stderr
+    assert "360 captions of 360 images, 8×8, rgb, 40 dev (held out: none of them is in training)" in done.stderr
+    assert f"try: mirada caption {tmp_path / 'b'} image.png" in done.stderr
     about = run("info", tmp_path / "b").stdout
     assert "task        captioning" in about
-    assert "pictures    360, 8×8, rgb" in about
+    assert "images      360, 8×8, rgb" in about
     scored = run("evaluate", tmp_path / "b", table, *ONE).stdout
-    assert scored.startswith("pictures: 400\ncaptions cut at the length limit: 400\n\nexact match")  # it only babbles
+    assert scored.startswith("images: 400\ncaptions cut at the length limit: 400\n\nexact match")  # it only babbles
     assert "not among the references, the first:" in scored
 
 
 def test_captions_come_out_in_order_with_their_faults(model: CaptionModel, table: Path, tmp_path: Path) -> None:
     truth = dict(line.split("\t") for line in table.read_text(encoding="utf-8").splitlines())
-    (tmp_path / "notes.png").write_text("no picture")
+    (tmp_path / "notes.png").write_text("no image")
     first, second = table.parent / "0.png", table.parent / "1.png"
     done = run("caption", model.path, first, tmp_path / "notes.png", second, *ONE)
     assert done.returncode == 1
     assert done.stdout.splitlines() == [truth["0.png"], "", truth["1.png"]]
-    assert "notes.png: is not a picture (PNG, JPEG, GIF, BMP, TIFF, WebP or PPM); its line is left empty" in done.stderr
+    assert "notes.png: is not an image (PNG, JPEG, GIF, BMP, TIFF, WebP or PPM); its line is left empty" in done.stderr
 
     names = run("caption", model.path, *ONE, text=f"{first}\n{second}\n")
     assert names.stdout.splitlines() == [truth["0.png"], truth["1.png"]]
     row = json.loads(run("caption", model.path, first, "--json", *ONE).stdout)
-    assert (row["picture"], row["caption"], row["complete"]) == (str(first), truth["0.png"], True)
+    assert (row["image"], row["caption"], row["complete"]) == (str(first), truth["0.png"], True)
     several = run("caption", model.path, first, "--n-best", 2, *ONE).stdout.splitlines()
     assert [line.split("\t")[0] for line in several] == ["1", "1"]
 
@@ -124,7 +124,7 @@ def test_it_shows_where_it_looked(model: CaptionModel, table: Path, tmp_path: Pa
     assert drawn.std() > 10
     again = refused("caption", model.path, table.parent / "0.png", "--look", tmp_path / "look.png", code=2)
     assert "exists already" in again
-    assert "shows one picture" in refused("caption", model.path, "--look", tmp_path / "other.png", code=2)
+    assert "shows one image" in refused("caption", model.path, "--look", tmp_path / "other.png", code=2)
 
 
 def test_a_resumed_run_equals_an_uninterrupted_one(table: Path, tmp_path: Path) -> None:
@@ -140,8 +140,8 @@ def test_a_resumed_run_equals_an_uninterrupted_one(table: Path, tmp_path: Path) 
 def test_fine_tuning_keeps_units_and_size(model: CaptionModel, tmp_path: Path) -> None:
     more = album(tmp_path / "more", 60, 5)
     tuned = mirada.train(more, base=model.path, out=tmp_path / "tuned", steps=3, threads=1)
-    assert tuned.kit.format == model.kit.format
-    assert tuned.kit.tokenizer.to_json() == model.kit.tokenizer.to_json()
+    assert tuned.preprocessor.format == model.preprocessor.format
+    assert tuned.preprocessor.tokenizer.to_json() == model.preprocessor.tokenizer.to_json()
     assert tuned.card["base"]["before"]["new"]["exact match"] > 90
 
 
@@ -151,10 +151,8 @@ def test_bad_use_is_one_line(model: CaptionModel, table: Path, tmp_path: Path) -
     with pytest.raises(ConfigError, match=r"data\.max_tokens=300 must be below model\.max_length=256"):
         mirada.train(table, task="captioning", out=tmp_path / "a", settings={"data": {"max_tokens": 300}})
     line = refused("train", table, "--task", "captioning", "--model", "vit", "--out", tmp_path / "a", code=2)
-    assert line.startswith(
-        "mirada: --model vit: is not for captioning but for pictures; for captioning there are: capt"
-    )
-    with pytest.raises(InputError, match=r"picture 1: has 4 frames; the model .* reads pictures"):
+    assert line.startswith("mirada: --model vit: is not for captioning but for image_classification; ")
+    with pytest.raises(InputError, match=r"image 1: has 4 frames; the model .* reads images"):
         model.caption(np.zeros((4, 8, 8, 3), dtype=np.uint8))
     assert "is a model for captioning" in refused("classify", model.path, "x.png", code=2)
 
@@ -162,7 +160,7 @@ def test_bad_use_is_one_line(model: CaptionModel, table: Path, tmp_path: Path) -
 def test_built_in_pictures_and_videos_are_written(tmp_path: Path) -> None:
     done = run("shapes", "--out", tmp_path / "s", "--language", "en", "--count", 4)
     assert done.returncode == 0, done.stderr
-    assert f"wrote 4 pictures and their captions, {tmp_path / 's' / 'scenes.tsv'}" in done.stderr
+    assert f"wrote 4 images and their captions, {tmp_path / 's' / 'scenes.tsv'}" in done.stderr
     assert run("shapes", "--moving", "--out", tmp_path / "m.npz", "--count", 5).returncode == 0
     videos = np.load(tmp_path / "m.npz")
     assert videos["images"].shape == (5, 8, 16, 16)

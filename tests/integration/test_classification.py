@@ -12,8 +12,8 @@ from safetensors.torch import load_file
 
 import mirada
 from mirada.errors import UsageError
-from mirada.tasks.classification import ClassificationModel
-from mirada.tasks.translation import TranslationModel
+from mirada.tasks.classification.model import ClassificationModel
+from mirada.tasks.translation.model import TranslationModel
 from tests import reviews
 from tests.command import refused, run
 

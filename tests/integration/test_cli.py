@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mirada.tasks.translation import TranslationModel
+from mirada.tasks.translation.model import TranslationModel
 from tests import toy
 from tests.command import refused, run, spawn
 

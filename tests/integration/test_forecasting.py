@@ -17,11 +17,11 @@ import pytest
 import mirada
 from mirada import cli, models
 from mirada.errors import Interrupted
-from mirada.tasks.forecasting import ForecastingModel
+from mirada.tasks.forecasting.model import ForecastingModel
 from mirada.training.loop import Event
 from tests.command import refused
 
-MODELS = [name for name, entry in models.MODELS.items() if "forecasting" in entry.serves]
+MODELS = [name for name, entry in models.architectures().items() if "forecasting" in entry.variants]
 TINY: dict[str, Any] = {
     "data": {"window": 40, "horizon": 24},
     "model": {"width": 16},
@@ -118,15 +118,15 @@ def test_the_verb(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    picture = tmp_path / "ahead.png"
-    text = command(capsys, monkeypatch, "forecast", trained.path, table, "--steps", 5, "--picture", picture)
+    image = tmp_path / "ahead.png"
+    text = command(capsys, monkeypatch, "forecast", trained.path, table, "--steps", 5, "--picture", image)
     rows = list(csv.reader(io.StringIO(text)))
     assert rows[0] == ["time", "close", "close_lower80", "close_upper80", "close_lower95", "close_upper95"]
     assert [row[0] for row in rows[1:]] == [str(np.datetime64("2020-01-01") + 400 + h) for h in range(5)]
     for _, *cells in rows[1:]:
         middle, lower80, upper80, lower95, upper95 = map(float, cells)
         assert lower95 < lower80 < middle < upper80 < upper95
-    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert image.read_bytes().startswith(b"\x89PNG")
     expected = wave(405, noise=0)[400:]
     np.testing.assert_allclose([float(row[1]) for row in rows[1:]], expected, atol=0.4)
 
@@ -165,7 +165,7 @@ def test_several_columns_and_a_season(tmp_path: Path) -> None:
     found = train(
         write(tmp_path / "two.csv", columns), tmp_path / "b", 30, settings=settings, columns=["b", "a"], model="lstm"
     )
-    assert found.kit.names == ("b", "a")
+    assert found.preprocessor.names == ("b", "a")
     ahead = found.forecast(tmp_path / "two.csv", 24)
     assert ahead.mean.shape == (24, 2)
     truth = np.stack([-5 * wave(324, noise=0), wave(324, noise=0)], axis=1)[300:]
@@ -200,7 +200,7 @@ def test_a_stop_changes_nothing(table: Path, tmp_path: Path) -> None:
 def test_a_base_goes_on(trained: ForecastingModel, tmp_path: Path) -> None:
     new = write(tmp_path / "new.csv", {"close": wave(300, seed=5)})
     found: ForecastingModel = mirada.train(new, base=trained.path, out=tmp_path / "b", steps=2, threads=1)
-    assert found.kit.frame.as_dict() == trained.kit.frame.as_dict()
+    assert found.preprocessor.frame.as_dict() == trained.preprocessor.frame.as_dict()
     assert found.card["base"]["after"]["new"]["MASE"] < 2 * found.card["base"]["before"]["new"]["MASE"]
 
 

@@ -19,7 +19,7 @@ import pytest
 import mirada
 from mirada import cli, tasks
 from mirada.errors import Interrupted
-from mirada.tasks.language import LanguageModel
+from mirada.tasks.language_model.model import LanguageModel
 from mirada.training.loop import Event
 
 TINY: dict[str, Any] = {
@@ -34,7 +34,12 @@ def train(folder: Path, text: str, steps: int = 200, **changes: dict[str, Any]) 
     (folder / "book.txt").write_text(text, encoding="utf-8")
     settings = {name: {**TINY.get(name, {}), **changes.get(name, {})} for name in TINY.keys() | changes.keys()}
     trained: LanguageModel = mirada.train(
-        folder / "book.txt", out=folder / "writer", task="language", steps=steps, settings=settings, overwrite=True
+        folder / "book.txt",
+        out=folder / "writer",
+        task="language_model",
+        steps=steps,
+        settings=settings,
+        overwrite=True,
     )
     return trained
 
@@ -82,7 +87,7 @@ def writer(tmp_path_factory: pytest.TempPathFactory) -> LanguageModel:
 
 
 def bits(model: LanguageModel) -> float:
-    """On the dev part, the first score on its card."""
+    """On the dev set, the first score on its card."""
     value: float = model.card["scores"]["scores"][0]["value"]
     return value
 
@@ -204,7 +209,7 @@ def test_info_and_evaluate(musician: LanguageModel, tmp_path: Path, run: Run) ->
     scores = json.loads(run("evaluate", musician.path, tmp_path / "test.txt", "--json").out)
     assert scores["scores"][0]["value"] == pytest.approx(musician.score(NOTES[:120]).scores[0].value)
     assert "perplexity" in run("evaluate", musician.path, tmp_path / "test.txt").out
-    again = musician.score(tasks.find("language").read_dev((musician.path / "data" / "dev.jsonl").read_text()))
+    again = musician.score(tasks.find("language_model").read_dev((musician.path / "data" / "dev.jsonl").read_text()))
     assert again.scores[0].value == pytest.approx(bits(musician))  # the bundle has all it was measured on
 
 
@@ -232,7 +237,7 @@ def test_a_resumed_run_ends_as_if_nothing_had_happened(tmp_path: Path) -> None:
         if event.kind == "step" and event.figures["step"] in (6, 17):
             os.kill(os.getpid(), signal.SIGINT)
 
-    common: dict[str, Any] = {"task": "language", "steps": 40, "settings": settings}
+    common: dict[str, Any] = {"task": "language_model", "steps": 40, "settings": settings}
     whole, out = tmp_path / "whole", tmp_path / "out"
     mirada.train(tmp_path / "book.txt", out=whole, **common)
     with pytest.raises(Interrupted, match=f"mirada train --resume {out}"):
@@ -257,7 +262,7 @@ def test_a_resumed_run_ends_as_if_nothing_had_happened(tmp_path: Path) -> None:
         (None, [], 1, "book.txt: no such file"),
         (b"hola\n" * 100, ["--set", "data.lenght=3", "--set", "data.length=1"], 2, "did you mean data.length?"),
         (b"hola\n" * 100, ["--set", "data.length=3000"], 2, "data.length=3000 must not be above model.max_length=2000"),
-        (b"hola\n" * 100, ["--model", "bag"], 2, "for language there are: elman, lstm, gru"),
+        (b"hola\n" * 100, ["--model", "bag"], 2, "for language_model there are: elman, lstm, gru"),
         (b"hola\n" * 100, ["--dev", "none.txt"], 1, "none.txt: no such file"),
     ],
 )
@@ -266,7 +271,9 @@ def test_what_train_refuses(
 ) -> None:
     if content is not None:
         (tmp_path / "book.txt").write_bytes(content)
-    done = run("train", tmp_path / "book.txt", "--task", "language", "--out", tmp_path / "out", "--steps", 2, *options)
+    done = run(
+        "train", tmp_path / "book.txt", "--task", "language_model", "--out", tmp_path / "out", "--steps", 2, *options
+    )
     assert done.code == code
     assert expected in done.refusal
     assert not (tmp_path / "out").exists()

@@ -12,7 +12,7 @@ import pytest
 
 import mirada
 from mirada.errors import ConfigError
-from mirada.tasks.masked import MaskedModel
+from mirada.tasks.masked_lm.model import MaskedLanguageModel
 from tests import reviews
 from tests.command import refused, run
 
@@ -40,13 +40,13 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def mine(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> MaskedModel:
+def mine(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> MaskedLanguageModel:
     out = tmp_path_factory.mktemp("masked") / "mine"
-    model: MaskedModel = mirada.train(corpus, task="masked", out=out, steps=300, settings=SMALL)
+    model: MaskedLanguageModel = mirada.train(corpus, task="masked_lm", out=out, steps=300, settings=SMALL)
     return model
 
 
-def test_a_gap_is_filled(mine: MaskedModel) -> None:
+def test_a_gap_is_filled(mine: MaskedLanguageModel) -> None:
     for thing, colour in COLOURS.items():
         (words,) = mine.fill(f"el {thing} es [MASK].")
         assert words[0][0] == colour
@@ -61,7 +61,7 @@ def test_whether_a_span_follows_is_learned(tmp_path: Path) -> None:
     texts = [" ".join(chance.choice(topics[n % 8]) for _ in range(28)) for n in range(400)]
     (tmp_path / "corpus.txt").write_text("\n\n".join(texts), encoding="utf-8")
     settings = {**SMALL, "model": {**SMALL["model"], "layers": 2}}
-    told = mirada.train(tmp_path / "corpus.txt", task="masked", out=tmp_path / "m", steps=250, settings=settings)
+    told = mirada.train(tmp_path / "corpus.txt", task="masked_lm", out=tmp_path / "m", steps=250, settings=settings)
     scores = {score["name"]: score["value"] for score in told.card["scores"]["scores"]}
     assert scores["next sentence"] > 75  # a span of another document is of the same topic once in eight times
 
@@ -69,12 +69,16 @@ def test_whether_a_span_follows_is_learned(tmp_path: Path) -> None:
 def test_what_stands_around_a_gap_is_read_as_it_was_learned(corpus: Path, tmp_path: Path) -> None:
     by_characters = {**SMALL, "tokenizer": {"unit": "characters"}}
     by_subwords = {**SMALL, "tokenizer": {"unit": "subwords"}}
-    letters: MaskedModel = mirada.train(corpus, task="masked", out=tmp_path / "a", steps=1, settings=by_characters)
-    subwords: MaskedModel = mirada.train(corpus, task="masked", out=tmp_path / "b", steps=1, settings=by_subwords)
+    letters: MaskedLanguageModel = mirada.train(
+        corpus, task="masked_lm", out=tmp_path / "a", steps=1, settings=by_characters
+    )
+    subwords: MaskedLanguageModel = mirada.train(
+        corpus, task="masked_lm", out=tmp_path / "b", steps=1, settings=by_subwords
+    )
 
-    def shown(model: MaskedModel, text: str) -> list[str]:
-        mask = model.kit.tokenizer.mask
-        pieces = model.kit.tokenizer.pieces(model._with_gaps(text))
+    def shown(model: MaskedLanguageModel, text: str) -> list[str]:
+        mask = model.preprocessor.tokenizer.mask
+        pieces = model.preprocessor.tokenizer.pieces(model._with_gaps(text))
         return ["_" if id == mask else piece for id, piece in zip(model._with_gaps(text), pieces, strict=True)]
 
     assert shown(letters, " el [MASK] es ") == ["e", "l", " ", "_", " ", "e", "s"]
@@ -83,7 +87,7 @@ def test_what_stands_around_a_gap_is_read_as_it_was_learned(corpus: Path, tmp_pa
     assert "".join(shown(subwords, "el [MASK]es azul.")[2:]) == "es azul."
 
 
-def test_vectors_do_not_depend_on_the_batch(mine: MaskedModel) -> None:
+def test_vectors_do_not_depend_on_the_batch(mine: MaskedLanguageModel) -> None:
     texts = ["el cielo es azul.", "el sol", "", "el prado es verde. el carbón es negro."]
     sentences, tokens = mine.embed(texts)
     assert sentences.shape == (4, 32)
@@ -94,7 +98,7 @@ def test_vectors_do_not_depend_on_the_batch(mine: MaskedModel) -> None:
         np.testing.assert_allclose(states.mean(0), vector, atol=1e-6)
 
 
-def test_the_verbs(mine: MaskedModel, corpus: Path, tmp_path: Path) -> None:
+def test_the_verbs(mine: MaskedLanguageModel, corpus: Path, tmp_path: Path) -> None:
     done = run("fill", mine.path, "el sol es [MASK].")
     assert done.stdout.startswith("amarillo")
     (tmp_path / "lines.txt").write_text("el sol es amarillo.\nel cielo\n", encoding="utf-8")
@@ -107,7 +111,7 @@ def test_the_verbs(mine: MaskedModel, corpus: Path, tmp_path: Path) -> None:
     assert "masked" in run("info", mine.path).stdout
 
 
-def test_bad_input_gets_one_line(mine: MaskedModel, corpus: Path, tmp_path: Path) -> None:
+def test_bad_input_gets_one_line(mine: MaskedLanguageModel, corpus: Path, tmp_path: Path) -> None:
     assert "there is no gap in 'el sol'" in refused("fill", mine.path, "el sol")
     assert "there is no gap in ''" in refused("fill", mine.path, "")
     assert "the text has bytes that are not UTF-8" in refused("fill", mine.path, "el \udcff [MASK]")
@@ -122,10 +126,10 @@ def test_bad_input_gets_one_line(mine: MaskedModel, corpus: Path, tmp_path: Path
         "train", corpus, "--task", "forecasting", "--base", mine.path, "--out", tmp_path / "x", code=2
     )
     with pytest.raises(ConfigError, match=r"data\.length=300 must be below"):
-        mirada.train(corpus, task="masked", out=tmp_path / "x", steps=1, settings={"data": {"length": 300}})
+        mirada.train(corpus, task="masked_lm", out=tmp_path / "x", steps=1, settings={"data": {"length": 300}})
 
 
-def test_a_base_is_taught_to_classify(mine: MaskedModel, tmp_path: Path) -> None:
+def test_a_base_is_taught_to_classify(mine: MaskedLanguageModel, tmp_path: Path) -> None:
     table = reviews.write(tmp_path / "reviews.csv", reviews.rows(60))
     said: list[str] = []
     model = mirada.train(
@@ -148,8 +152,8 @@ def test_a_base_is_taught_to_classify(mine: MaskedModel, tmp_path: Path) -> None
 def test_a_resumed_run_equals_an_uninterrupted_one(corpus: Path, tmp_path: Path) -> None:
     train = {**SMALL["train"], "schedule": "constant", "warmup": 0, "checkpoint_every": 4}
     settings = {**SMALL, "train": train, "model": {**SMALL["model"], "dropout": 0.1}}
-    whole = mirada.train(corpus, task="masked", out=tmp_path / "whole", steps=12, settings=settings)
-    mirada.train(corpus, task="masked", out=tmp_path / "part", steps=7, settings=settings)
+    whole = mirada.train(corpus, task="masked_lm", out=tmp_path / "whole", steps=12, settings=settings)
+    mirada.train(corpus, task="masked_lm", out=tmp_path / "part", steps=7, settings=settings)
     mirada.train(resume=tmp_path / "part", steps=12)
     last = "run/checkpoints/step-00000012.safetensors"
     assert (tmp_path / "part" / last).read_bytes() == (whole.path / last).read_bytes()

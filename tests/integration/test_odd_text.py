@@ -11,7 +11,7 @@ import pytest
 import mirada
 from mirada.data.tokenizer import LONGEST_TEXT
 from mirada.errors import ConfigError, InputError
-from mirada.tasks.translation import TranslationModel
+from mirada.tasks.translation.model import TranslationModel
 from tests import reviews, toy
 from tests.command import refused, run
 
@@ -72,8 +72,8 @@ def others(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     subwords = {"tokenizer": {"unit": "subwords", "vocabulary": 340}}
     return {
         "classify": mirada.train(table, task="classification", out=folder / "c", steps=1, settings=tiny | subwords),
-        "fill": mirada.train(texts, task="masked", out=folder / "m", steps=1, settings=small | subwords),
-        "generate": mirada.train(texts, task="language", out=folder / "l", steps=1, settings=tiny | subwords),
+        "fill": mirada.train(texts, task="masked_lm", out=folder / "m", steps=1, settings=small | subwords),
+        "generate": mirada.train(texts, task="language_model", out=folder / "l", steps=1, settings=tiny | subwords),
     }
 
 
@@ -98,7 +98,7 @@ def test_other_verbs_refuse_in_one_line(others: dict[str, Any], text: str) -> No
 
 def test_texts_of_other_tasks_are_normalised_too(others: dict[str, Any]) -> None:
     for model in (others["classify"], others["fill"]):
-        assert model.kit.tokenizer.normalizes
+        assert model.preprocessor.tokenizer.normalizes
         assert model.config["tokenizer"]["normalize"]
         assert model.ids(" el\xa0gato  ve ") == model.ids("el gato ve")
     odd, clean = others["classify"].classify([" la pel\u0131\u0301cula\xa0", "la pel\u0131\u0301cula"])
@@ -109,15 +109,15 @@ def test_texts_of_other_tasks_are_normalised_too(others: dict[str, Any]) -> None
 
 def test_a_language_model_reads_every_character(others: dict[str, Any], tmp_path: Path) -> None:
     model = others["generate"]
-    assert not model.kit.tokenizer.normalizes
+    assert not model.preprocessor.tokenizer.normalizes
     assert not model.config["tokenizer"]["normalize"]
     text = "  el\xa0gato \n"
-    assert model.text_of(model.kit.spelling.read(text)) == text
+    assert model.text_of(model.preprocessor.spelling.read(text)) == text
     (tmp_path / "a.txt").write_text("el gato\n" * 100, encoding="utf-8")
     with pytest.raises(ConfigError, match="a language model reads and writes a text as it is"):
         mirada.train(
             tmp_path / "a.txt",
-            task="language",
+            task="language_model",
             out=tmp_path / "x",
             steps=1,
             settings={"tokenizer": {"normalize": True}},

@@ -12,7 +12,7 @@ import polib
 import pytest
 
 import mirada
-from mirada.tasks.translation import TranslationModel
+from mirada.tasks.translation.model import TranslationModel
 from tests import toy
 from tests.command import refused, run
 
@@ -82,7 +82,7 @@ def test_check_says_what_training_does(tmp_path: Path) -> None:
     done = run("check", pairs, "--dev", toy.write(tmp_path / "dev.tsv", rows[:2]), "--list", listed)
     assert done.returncode == 0, done.stderr
     assert "43 pairs read: 39 to learn from, 4 left out (9.3%)" in done.stdout
-    assert "2   4.7%  pairs that are also in the dev or test part   [--set check.in_dev=keep]" in done.stdout
+    assert "2   4.7%  pairs that are also in the dev or test set   [--set check.in_dev=keep]" in done.stdout
     assert f"{pairs}:43  tengo 45 → I have 54" in done.stdout.replace("…" + str(pairs)[-39:], str(pairs))
     assert [line.split("\t")[1] for line in listed.read_text().splitlines()] == ["1", "2", "41", "42"]
     about = json.loads(run("check", pairs, "--json", "--set", "check.duplicate=keep").stdout)

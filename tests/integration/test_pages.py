@@ -37,10 +37,10 @@ def test_the_commands_of_the_page_run(tmp_path: Path) -> None:
     ]
     (tmp_path / "corpus.txt").write_text("\n\n".join(texts * 5), encoding="utf-8")
     pixels = np.random.default_rng(0).integers(256, size=(40, 8, 8), dtype=np.uint8)
-    for number, picture in enumerate(pixels):
+    for number, image in enumerate(pixels):
         path = tmp_path / "images" / ("cats", "dogs")[number % 2] / f"{number // 2}.png"
         path.parent.mkdir(parents=True, exist_ok=True)
-        Image.fromarray(picture).save(path)
+        Image.fromarray(image).save(path)
     page = (DOCS / "tasks.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```console\n(.*?)```", page, re.DOTALL)
     commands = [line[2:] for block in blocks for line in block.splitlines() if line.startswith("$ ")]

@@ -12,8 +12,8 @@ import pytest
 
 import mirada
 from mirada.errors import InputError, UsageError
-from mirada.tasks.classification import ClassificationModel
-from mirada.tasks.masked import MaskedModel
+from mirada.tasks.classification.model import ClassificationModel
+from mirada.tasks.masked_lm.model import MaskedLanguageModel
 from tests import reviews
 from tests.command import refused, run
 
@@ -54,13 +54,13 @@ def lstm(table: Path, tmp_path_factory: pytest.TempPathFactory) -> Classificatio
 
 
 @pytest.fixture(scope="module")
-def mine(tmp_path_factory: pytest.TempPathFactory) -> MaskedModel:
+def mine(tmp_path_factory: pytest.TempPathFactory) -> MaskedLanguageModel:
     folder = tmp_path_factory.mktemp("mine")
     (folder / "text.txt").write_text("\n\n".join(f"{a}. {b}." for a, b, _ in rows(60)), encoding="utf-8")
     sizes = {"width": 32, "heads": 2, "layers": 1, "dropout": 0.0, "norm": "pre", "max_length": 32}
     settings = {"model": sizes, "tokenizer": {"unit": "words"}, "data": {"length": 16}, "train": {"threads": 1}}
-    model: MaskedModel = mirada.train(
-        folder / "text.txt", task="masked", out=folder / "bert", steps=20, settings=settings
+    model: MaskedLanguageModel = mirada.train(
+        folder / "text.txt", task="masked_lm", out=folder / "bert", steps=20, settings=settings
     )
     return model
 
@@ -75,7 +75,7 @@ def test_a_reader_learns_which_of_two_it_is(lstm: ClassificationModel) -> None:
     assert again.classify("mar\tmar sí").probabilities == lstm.classify("mar\tmar sí").probabilities
 
 
-def test_bert_is_taught_with_segments(mine: MaskedModel, table: Path, tmp_path: Path) -> None:
+def test_bert_is_taught_with_segments(mine: MaskedLanguageModel, table: Path, tmp_path: Path) -> None:
     out = tmp_path / "taught"
     options: list[Any] = ["--task", "classification", "--columns", COLUMNS, "--steps", 60, "--threads", 1]
     done = run("train", table, *options, "--base", mine.path, "--out", out, "--set", "train.lr=0.01")

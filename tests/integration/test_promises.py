@@ -10,7 +10,7 @@ import torch
 from mirada.contracts import BOS, EOS, Batch
 from mirada.data.batching import collate
 from mirada.decoding import DecodeConfig, decode
-from mirada.tasks.translation import TranslationModel
+from mirada.tasks.translation.model import TranslationModel
 from tests import toy
 
 TOLERANCE = 1e-4

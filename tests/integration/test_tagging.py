@@ -15,7 +15,7 @@ from mirada import cli
 from mirada.errors import Interrupted
 from mirada.training.loop import Event
 from tests.command import run
-from tests.tasks.test_tagging import TINY, language, measured, write
+from tests.tasks.tagging.test_tagging import TINY, language, measured, write
 
 SETTINGS = [
     part for section, values in TINY.items() for key, value in values.items()
@@ -143,7 +143,7 @@ def test_bad_input_gets_one_line(bundle: Path, tmp_path: Path, capsys: pytest.Ca
     assert "few.conll: 5 tagged sentences; training needs at least 10" in untrained(few)
     line = untrained(damaged)
     assert "1 tagged sentences (left out: 20 sentences with a line with another number of cells, 19 exact" in line
-    assert "the dev part has the tags 'NOUN', which no training sentence has" in untrained(file, "--dev", strange)
+    assert "the dev set has the tags 'NOUN', which no training sentence has" in untrained(file, "--dev", strange)
     assert "plain.txt: does not look like tagged text" in untrained(tmp_path / "plain.txt")
     assert "none.conll: no such file" in untrained(tmp_path / "none.conll")
     assert "there is no data: give a file with a word and its tag" in untrained(code=2)

@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from mirada.activations import ACTIVATIONS
-from mirada.contracts import PAD, Reading, Sizes
+from mirada.contracts import PAD, SequenceBatch, Sizes
 from mirada.errors import ConfigError, UsageError
 from mirada.models import bag
 from mirada.models.bag import FIRST_WORD, NOTHING, PRESETS, UNKNOWN, Bag, BagConfig
+from mirada.nn.activations import ACTIVATIONS
 from tests.recurrent_parts import shaken
 from tests.tensors import close
 
@@ -33,10 +33,10 @@ def corpus(some: Texts, kind: type = np.uint16) -> tuple[Any, Any]:
     return np.fromiter(chain(*some), kind), np.cumsum([0, *map(len, some)], dtype=np.int64)
 
 
-def batch_of(some: Texts, garbage: int = PAD) -> Reading:
+def batch_of(some: Texts, garbage: int = PAD) -> SequenceBatch:
     longest = max(map(len, some))
     rows = [text + [garbage] * (longest - len(text)) for text in some]
-    return Reading(torch.tensor(rows, dtype=torch.long).view(len(some), longest), torch.tensor([*map(len, some)]))
+    return SequenceBatch(torch.tensor(rows, dtype=torch.long).view(len(some), longest), torch.tensor([*map(len, some)]))
 
 
 def build(some: Texts = SOME, **choices: Any) -> Bag:

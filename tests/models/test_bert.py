@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from torch import Tensor, nn
 
 from mirada.bundle import put_weights, weights_of
-from mirada.contracts import BOS, EOS, PAD, Reading, Sizes, Tape
+from mirada.contracts import BOS, EOS, PAD, SequenceBatch, Sizes, Tape
 from mirada.errors import InputError
 from mirada.exchange.bert import FOLLOWS, MASKED, POOLER, ROWS
 from mirada.exchange.mapping import Row
@@ -46,7 +46,7 @@ def theirs_config(**choices: Any) -> Any:
     )
 
 
-def texts(lengths: list[int], pairs: bool = True, seed: int = 0) -> Reading:
+def texts(lengths: list[int], pairs: bool = True, seed: int = 0) -> SequenceBatch:
     """Random texts that end with EOS, half of each in the second segment."""
     random = torch.Generator().manual_seed(seed)
     inputs = torch.randint(3, VOCABULARY, (len(lengths), max(lengths)), generator=random)
@@ -55,10 +55,10 @@ def texts(lengths: list[int], pairs: bool = True, seed: int = 0) -> Reading:
         inputs[row, length - 1 :] = PAD
         inputs[row, length - 1] = EOS
         segments[row, length // 2 : length] = 1
-    return Reading(inputs, torch.tensor(lengths), segments=segments if pairs else None)
+    return SequenceBatch(inputs, torch.tensor(lengths), segments=segments if pairs else None)
 
 
-def as_theirs(batch: Reading) -> dict[str, Tensor]:
+def as_theirs(batch: SequenceBatch) -> dict[str, Tensor]:
     """The same as arguments of a model of theirs: with [CLS] in front."""
     first = torch.zeros(batch.size, 1, dtype=torch.long)
     segments = torch.zeros_like(batch.inputs) if batch.segments is None else batch.segments
@@ -69,7 +69,7 @@ def as_theirs(batch: Reading) -> dict[str, Tensor]:
     }
 
 
-def real(batch: Reading) -> Tensor:
+def real(batch: SequenceBatch) -> Tensor:
     return torch.cat([torch.ones_like(batch.mask[:, :1]), batch.mask], 1)  # [B, 1+T]
 
 
@@ -77,7 +77,7 @@ BATCHES = [texts([7, 3, 5, 1]), texts([LONG, 2, CONTEXT - 1]), texts([6, 4], pai
 
 
 @pytest.mark.parametrize("batch", BATCHES)
-def test_bert_equals_transformers(batch: Reading) -> None:
+def test_bert_equals_transformers(batch: SequenceBatch) -> None:
     from transformers import BertModel
 
     theirs, ours = shaken(BertModel(theirs_config())), Bert(config(), Sizes(VOCABULARY, 0))
@@ -91,7 +91,7 @@ def test_bert_equals_transformers(batch: Reading) -> None:
 
 
 @pytest.mark.parametrize("batch", BATCHES)
-def test_the_outputs_of_pre_training_equal_transformers(batch: Reading) -> None:
+def test_the_outputs_of_pre_training_equal_transformers(batch: SequenceBatch) -> None:
     from transformers import BertForMaskedLM, BertForNextSentencePrediction, BertForPreTraining
 
     theirs = shaken(BertForPreTraining(theirs_config()))
@@ -154,7 +154,7 @@ def test_a_padded_batch_equals_its_texts_one_by_one(norm: str) -> None:
     for row, length in enumerate(batch.lengths.tolist()):
         assert batch.segments is not None
         one = slice(row, row + 1)
-        alone = Reading(batch.inputs[one, :length], batch.lengths[one], segments=batch.segments[one, :length])
+        alone = SequenceBatch(batch.inputs[one, :length], batch.lengths[one], segments=batch.segments[one, :length])
         close(together[row, : length + 1], model.states(alone)[0])
         close(pooled[row], model.pool(alone)[0])
 
@@ -164,20 +164,20 @@ def test_every_token_sees_both_sides() -> None:
     for place in range(5):
         inputs = batch.inputs.clone()
         inputs[0, place] = 3 + (inputs[0, place] - 2) % (VOCABULARY - 3)
-        changed = (model.states(Reading(inputs, batch.lengths)) - model.states(batch)).abs().amax(-1)
+        changed = (model.states(SequenceBatch(inputs, batch.lengths)) - model.states(batch)).abs().amax(-1)
         assert (changed > 1e-9).all()
 
 
 def test_segments_count() -> None:
     model, batch = build(), texts([6, 4])
-    assert (model.pool(batch) - model.pool(Reading(batch.inputs, batch.lengths))).abs().max() > 1e-6
+    assert (model.pool(batch) - model.pool(SequenceBatch(batch.inputs, batch.lengths))).abs().max() > 1e-6
 
 
 def test_an_empty_text_is_its_first_token_alone() -> None:
     model = build()
-    nothing = Reading(torch.zeros(2, 0, dtype=torch.long), torch.tensor([0, 0]))
+    nothing = SequenceBatch(torch.zeros(2, 0, dtype=torch.long), torch.tensor([0, 0]))
     assert model.states(nothing).shape == (2, 1, 12)
-    beside = Reading(texts([3, 3]).inputs, torch.tensor([3, 0]))
+    beside = SequenceBatch(texts([3, 3]).inputs, torch.tensor([3, 0]))
     close(model.pool(beside)[1], model.pool(nothing)[0])
 
 

@@ -10,9 +10,9 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor, nn
 
-from mirada.blocks import EncoderLayer, sinusoidal
-from mirada.contracts import PAD, Reading, Sizes, Switches, Tape
-from mirada.models.encoder import PRESETS, EncoderConfig, TransformerReader
+from mirada.contracts import PAD, SequenceBatch, Sizes, Switches, Tape
+from mirada.models.encoder import PRESETS, EncoderConfig, TransformerEncoder
+from mirada.nn.blocks import EncoderLayer, sinusoidal
 from tests.block_parts import LONG, Norm, compare_gradients, copy_twins, encoder_twins, linear_twins, shaken
 from tests.tensors import close, random
 
@@ -22,9 +22,9 @@ FORECAST = Sizes(NUMBERS, 2, numeric_inputs=True, numeric_outputs=True, causal=T
 SHORT = [4, 1, 6, 5]
 
 
-def build(sizes: Sizes = TAGGING, **choices: Any) -> TransformerReader:
+def build(sizes: Sizes = TAGGING, **choices: Any) -> TransformerEncoder:
     small = {"width": 12, "heads": 3, "layers": 2, "feed_forward": 20, "max_length": 90}
-    return shaken(TransformerReader(EncoderConfig.model_validate({**small, **choices}), sizes)).eval()
+    return shaken(TransformerEncoder(EncoderConfig.model_validate({**small, **choices}), sizes)).eval()
 
 
 def inputs(sizes: Sizes, b: int, t: int, seed: int = 0) -> Tensor:
@@ -33,9 +33,9 @@ def inputs(sizes: Sizes, b: int, t: int, seed: int = 0) -> Tensor:
     return torch.randint(4, sizes.inputs, (b, t), generator=torch.Generator().manual_seed(seed))
 
 
-def reading(sizes: Sizes, lengths: list[int]) -> Reading:
+def reading(sizes: Sizes, lengths: list[int]) -> SequenceBatch:
     """Random sequences of these lengths. Behind them stand values like any other: nobody may look there."""
-    return Reading(inputs(sizes, len(lengths), max(lengths)), torch.tensor(lengths))
+    return SequenceBatch(inputs(sizes, len(lengths), max(lengths)), torch.tensor(lengths))
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -70,7 +70,7 @@ def test_a_padded_batch_equals_its_sequences_one_by_one(sizes: Sizes, lengths: l
     model, batch = build(sizes, pool=pool), reading(sizes, lengths)
     read, pooled = model.read(batch), model.pool(batch)
     for row, length in enumerate(lengths):
-        alone = Reading(batch.inputs[row : row + 1, :length], batch.lengths[row : row + 1])
+        alone = SequenceBatch(batch.inputs[row : row + 1, :length], batch.lengths[row : row + 1])
         close(read[row, :length], model.read(alone)[0])
         close(pooled[row], model.pool(alone)[0])
         steps = read[row, :length]
@@ -81,7 +81,7 @@ def test_a_padded_batch_equals_its_sequences_one_by_one(sizes: Sizes, lengths: l
 @pytest.mark.parametrize("length", [0, 1, 5, LONG])
 def test_a_sequence_of_padding_is_zero_and_breaks_no_gradient(length: int, pool: str) -> None:
     model = build(pool=pool)
-    batch = Reading(torch.full((2, length), PAD), torch.tensor([0, length]))
+    batch = SequenceBatch(torch.full((2, length), PAD), torch.tensor([0, length]))
     pooled = model.pool(batch)
     assert pooled.shape == (2, 12)
     assert not pooled[0].any()
@@ -97,10 +97,10 @@ def test_a_causal_reader_does_not_see_the_future(length: int) -> None:
     model, x = build(FORECAST), inputs(FORECAST, 2, length)
     changed = torch.cat([x[:, :4], inputs(FORECAST, 2, length - 4, seed=9)], 1)
     everything = torch.tensor([length] * 2)
-    one, other = (model.read(Reading(z, everything)) for z in (x, changed))
+    one, other = (model.read(SequenceBatch(z, everything)) for z in (x, changed))
     close(one[:, :4], other[:, :4])
     seeing = Switches(future_mask=False)
-    one, other = (model.read(Reading(z, everything), None, seeing) for z in (x, changed))
+    one, other = (model.read(SequenceBatch(z, everything), None, seeing) for z in (x, changed))
     assert not torch.allclose(one[:, 0], other[:, 0])
 
 
@@ -114,7 +114,7 @@ def test_gradients_reach_every_weight(sizes: Sizes) -> None:
 
 def test_positions_heads_and_residuals_can_be_switched_off() -> None:
     model, batch = build(), reading(TAGGING, [5])
-    backwards = Reading(batch.inputs.flip(1), batch.lengths)
+    backwards = SequenceBatch(batch.inputs.flip(1), batch.lengths)
     blind = Switches(positions=False)
     close(model.read(backwards, None, blind), model.read(batch, None, blind).flip(1))
     assert not torch.allclose(model.read(backwards), model.read(batch).flip(1))
@@ -137,7 +137,7 @@ def test_the_tape_has_the_weights() -> None:
 
 def test_it_begins_as_the_transformer_does() -> None:
     torch.manual_seed(0)
-    model = TransformerReader(EncoderConfig(), Sizes(1000, CLASSES))
+    model = TransformerEncoder(EncoderConfig(), Sizes(1000, CLASSES))
     assert not model.embedding.weight[PAD].any()
     assert model.embedding.weight.std().item() == pytest.approx(128**-0.5, rel=0.02)
     assert not model.output.bias.any()

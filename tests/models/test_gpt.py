@@ -9,7 +9,7 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor
 
-from mirada.contracts import BOS, EOS, PAD, Batch, Reading, Sizes, Tape
+from mirada.contracts import BOS, EOS, PAD, Batch, SequenceBatch, Sizes, Tape
 from mirada.decoding import DecodeConfig, decode
 from mirada.errors import InputError
 from mirada.exchange.gpt2 import ROWS
@@ -62,7 +62,7 @@ def texts(rows: int, length: int, seed: int = 0) -> Tensor:
 
 def scores(model: GPT, tokens: Tensor) -> Tensor:
     """[B, T, V]"""
-    found: Tensor = model.output(model.read(Reading(tokens, torch.full((len(tokens),), tokens.shape[1]))))
+    found: Tensor = model.output(model.read(SequenceBatch(tokens, torch.full((len(tokens),), tokens.shape[1]))))
     return found
 
 
@@ -177,9 +177,9 @@ def test_padding_and_what_is_to_come_change_nothing(pool: str) -> None:
     model, tokens = build(pool=pool), texts(3, 9)
     lengths = torch.tensor([9, 4, 1])
     padded = tokens.masked_fill(torch.arange(9) >= lengths[:, None], PAD)
-    h, pooled = model.read(Reading(padded, lengths)), model.pool(Reading(padded, lengths))
+    h, pooled = model.read(SequenceBatch(padded, lengths)), model.pool(SequenceBatch(padded, lengths))
     for row, length in enumerate(lengths.tolist()):
-        alone = Reading(tokens[row : row + 1, :length], lengths[row : row + 1])
+        alone = SequenceBatch(tokens[row : row + 1, :length], lengths[row : row + 1])
         close(h[row, :length], model.read(alone)[0])
         close(pooled[row], model.read(alone)[0, -1] if pool == "last" else model.read(alone)[0].mean(0))
         close(pooled[row], model.pool(alone)[0])
@@ -188,8 +188,8 @@ def test_padding_and_what_is_to_come_change_nothing(pool: str) -> None:
 @pytest.mark.parametrize("pool", ["mean", "last"])
 def test_an_empty_text_has_a_vector_too(pool: str) -> None:
     model = build(pool=pool)
-    assert not model.pool(Reading(torch.zeros(2, 0, dtype=torch.long), torch.tensor([0, 0]))).any()
-    beside = model.pool(Reading(texts(2, 3), torch.tensor([3, 0])))
+    assert not model.pool(SequenceBatch(torch.zeros(2, 0, dtype=torch.long), torch.tensor([0, 0]))).any()
+    beside = model.pool(SequenceBatch(texts(2, 3), torch.tensor([3, 0])))
     assert beside[0].any()
     assert not beside[1].any()
 
@@ -232,7 +232,7 @@ def test_what_is_added_to_the_stream_starts_smaller() -> None:
 
 def test_a_tape_sees_every_attention() -> None:
     model, tape = build(), Tape(["decoder.*.self.weights"])
-    model.read(Reading(texts(2, 5), torch.tensor([5, 5])), tape)
+    model.read(SequenceBatch(texts(2, 5), torch.tensor([5, 5])), tape)
     assert len(tape.tensors) == LAYERS
     for weights in tape.tensors.values():
         assert weights.shape == (2, HEADS, 5, 5)

@@ -11,9 +11,9 @@ import torch.nn.functional as F
 from pydantic import ValidationError
 from torch import Tensor, nn
 
-from mirada.blocks import DecoderLayer, EncoderLayer, MultiHead
 from mirada.contracts import BOS, EOS, PAD, Batch, Sizes, Step, Switches, Tape
 from mirada.models.transformer import PRESETS, StacksState, Transformer, TransformerConfig
+from mirada.nn.blocks import DecoderLayer, EncoderLayer, MultiHead
 from tests.block_parts import (
     LONG,
     Twins,

@@ -1,4 +1,4 @@
-"""ViT equals Hugging Face's, on square and other pictures; patches see each other; a video is cut in time too."""
+"""ViT equals Hugging Face's, on square and other images; patches see each other; a video is cut in time too."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor
 
-from mirada.contracts import Reading, Sizes, Switches, Tape
+from mirada.contracts import SequenceBatch, Sizes, Switches, Tape
 from mirada.models.vit import PRESETS, ViT, ViTConfig
+from mirada.training.config import TrainConfig
 from mirada.training.optimizers import Optimizers
-from mirada.training.settings import TrainConfig
 from tests.block_parts import shaken
 from tests.tensors import close, random
 
@@ -28,8 +28,8 @@ def build(shape: tuple[int, ...], **choices: Any) -> ViT:
     return shaken(ViT(settings, Sizes(shape[0], CLASSES, numeric_inputs=True, shape=shape))).eval()
 
 
-def reading(shape: tuple[int, ...], batch: int = 3, seed: int = 0) -> Reading:
-    return Reading(random(batch, *shape, seed=seed), torch.full((batch,), 6))
+def reading(shape: tuple[int, ...], batch: int = 3, seed: int = 0) -> SequenceBatch:
+    return SequenceBatch(random(batch, *shape, seed=seed), torch.full((batch,), 6))
 
 
 # Files written before transformers 5 have these names instead. The order counts: output.dense ends two of them.
@@ -136,7 +136,7 @@ def test_every_parameter_learns() -> None:
 
 def test_the_order_of_frames_and_patches_counts() -> None:
     model, batch = build(VIDEO, frames=1), reading(VIDEO)
-    back = Reading(batch.inputs.flip(2), batch.lengths)
+    back = SequenceBatch(batch.inputs.flip(2), batch.lengths)
     with torch.no_grad():
         assert (model.pool(batch) - model.pool(back)).abs().max() > 1e-3
         off = Switches(positions=False)  # without positions a video is a bag of patches

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from mirada.contracts import Batch, Loss, Plan
 from mirada.data.batching import Batches
 from mirada.data.corpus import write_corpus
-from mirada.training.settings import TrainConfig
+from mirada.training.config import TrainConfig
 
 WORDS = 10
 

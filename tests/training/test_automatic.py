@@ -12,8 +12,8 @@ from mirada import bundle as bundles
 from mirada.data.tokenizer import TokenizerConfig
 from mirada.training import automatic
 from mirada.training.automatic import batch_size, dropout, words_seen
+from mirada.training.config import TrainConfig
 from mirada.training.loop import Event
-from mirada.training.settings import TrainConfig
 from tests import toy
 
 

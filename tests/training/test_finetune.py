@@ -1,4 +1,4 @@
-"""Fine-tuning: the base's tokenizer, shape and weights as a start; scores before and after on both dev parts."""
+"""Fine-tuning: the base's tokenizer, shape and weights as a start; scores before and after on both dev sets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 import mirada
 from mirada import config as configuration
 from mirada.errors import BundleError, ConfigError, UsageError
-from mirada.tasks.translation import TranslationModel
+from mirada.tasks.translation.model import TranslationModel
 from mirada.training.finetune import inherited
 from tests import reviews, toy
 from tests.command import run
@@ -42,7 +42,7 @@ def test_the_new_is_learned_and_the_old_is_scored_beside_it(trained: Translation
     assert base["before"]["new"]["BLEU"] < base["after"]["new"]["BLEU"]
     assert base["before"]["old"]["BLEU"] > base["after"]["old"]["BLEU"]  # forgetting, as it should be here
     final = next(score for score in tuned.card["scores"]["scores"] if score["name"] == "BLEU")
-    assert base["after"]["new"]["BLEU"] == pytest.approx(final["value"], abs=0.01)  # one figure for one dev part
+    assert base["after"]["new"]["BLEU"] == pytest.approx(final["value"], abs=0.01)  # one figure for one dev set
     known = next(score for score in trained.card["scores"]["scores"] if score["name"] == "BLEU")
     assert base["before"]["old"]["BLEU"] == pytest.approx(known["value"], abs=0.01)
 
@@ -123,7 +123,7 @@ def test_a_gpt_is_taught_to_classify(tmp_path: Path) -> None:
     (tmp_path / "book.txt").write_text("".join(f"{text}\n" for text, _ in reviews.rows(80)), encoding="utf-8")
     sizes = {"width": 16, "heads": 2, "layers": 1, "max_length": 48}
     settings = {"model": sizes, "train": {"threads": 1}}
-    language: dict[str, Any] = {"task": "language", "model": "gpt", "steps": 2, "settings": settings}
+    language: dict[str, Any] = {"task": "language_model", "model": "gpt", "steps": 2, "settings": settings}
     base = mirada.train(tmp_path / "book.txt", out=tmp_path / "gpt", **language)
     table, out = reviews.write(tmp_path / "reviews.csv", reviews.rows(60)), tmp_path / "out"
     options = ["--task", "classification", "--base", base.path, "--steps", 2, "--threads", 1, "--out", out]
@@ -133,7 +133,7 @@ def test_a_gpt_is_taught_to_classify(tmp_path: Path) -> None:
     model = mirada.load(out)
     assert model.classify("sí").label in ("good", "bad")
     assert (model.config["model"]["name"], model.config["data"]["max_tokens"]) == ("gpt", 46)
-    assert model.kit.tokenizer.to_json() == base.kit.tokenizer.to_json()
+    assert model.preprocessor.tokenizer.to_json() == base.preprocessor.tokenizer.to_json()
 
 
 def test_a_base_from_before_texts_were_normalised_stays_as_it_was(tmp_path: Path) -> None:

@@ -21,10 +21,10 @@ from mirada.data.batching import Batches
 from mirada.data.corpus import write_corpus
 from mirada.errors import Interrupted, TrainingError
 from mirada.training.checkpoints import Progress, load, save
+from mirada.training.config import Budget, TrainConfig, learning_rate
 from mirada.training.loop import Event, Objective, Training
 from mirada.training.muon import orthogonal
 from mirada.training.optimizers import Optimizers, clip
-from mirada.training.settings import Budget, TrainConfig, learning_rate
 
 
 class Mean(nn.Module):

@@ -17,9 +17,9 @@ from torch.optim import SGD, Adam, AdamW, Optimizer
 from mirada.contracts import Batch, Loss, Validation
 from mirada.data.batching import Batches
 from mirada.errors import Interrupted
-from mirada.training.forecast import forecast
+from mirada.training.config import TrainConfig
+from mirada.training.estimate import forecast
 from mirada.training.loop import Event, Training
-from mirada.training.settings import TrainConfig
 from tests.tensors import close
 from tests.training import reference
 from tests.training.reference import Words, corpus_of, next_word

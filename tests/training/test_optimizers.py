@@ -15,11 +15,11 @@ from mirada.errors import TrainingError
 from mirada.models.bag import Bag, BagConfig
 from mirada.models.bert import Bert, BertConfig, BertForPretraining
 from mirada.models.gpt import GPT, GPTConfig
-from mirada.models.reader import ReaderConfig, RecurrentReader
+from mirada.models.rnn import RecurrentConfig, RecurrentEncoder
 from mirada.models.transformer import Captioner, CaptionerConfig, Transformer, TransformerConfig
 from mirada.models.vit import ViT, ViTConfig
+from mirada.training.config import TrainConfig
 from mirada.training.optimizers import Optimizers
-from mirada.training.settings import TrainConfig
 from tests.devices import move_to_meta
 
 KINDS = ["sgd", "adam", "adamw", "muon"]
@@ -114,10 +114,10 @@ MODELS: dict[str, tuple[Callable[[], nn.Module], tuple[str, ...], set[str]]] = {
     ),
     "gpt": (lambda: GPT(GPTConfig(**SMALL), WORDS), ("decoder",), set()),
     "gpt, classes": (lambda: GPT(GPTConfig(**SMALL), CLASSES), ("decoder",), {"output"}),
-    "lstm": (lambda: RecurrentReader(ReaderConfig(width=8), WORDS), ("recurrent",), set()),
-    "lstm, classes": (lambda: RecurrentReader(ReaderConfig(width=8), CLASSES), ("recurrent",), {"output"}),
+    "lstm": (lambda: RecurrentEncoder(RecurrentConfig(width=8), WORDS), ("recurrent",), set()),
+    "lstm, classes": (lambda: RecurrentEncoder(RecurrentConfig(width=8), CLASSES), ("recurrent",), {"output"}),
     "gru, numbers": (
-        lambda: RecurrentReader(ReaderConfig(name="gru", width=8), NUMBERS),
+        lambda: RecurrentEncoder(RecurrentConfig(name="gru", width=8), NUMBERS),
         ("numbers", "recurrent"),
         {"output"},
     ),

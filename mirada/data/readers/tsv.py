@@ -24,7 +24,7 @@ def has_header(path: StrPath, wanted: Wanted) -> bool:
 class Tsv:
     """The pairs of a TSV file.
 
-    Every line gives a pair: a blank one an empty pair, one without a tab an empty target, for the doctor to count.
+    Every line gives a pair: a blank one an empty pair, one without a tab an empty target, for the checker to count.
     """
 
     about = "TSV: source, tab, target"

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mirada.data.pictures import sources
+from mirada.data.images import sources
 from mirada.data.readers import Wanted, open_pairs, table
 from mirada.data.readers.pair import MOST_COLUMNS
-from mirada.data.series.table import read_table
 from mirada.errors import DataError, UsageError
+from mirada.tasks.forecasting.table import read_table
 from tests.data.readers import fault, texts, write
 
 ES_EN = Wanted(source_language="es", target_language="en")
@@ -77,10 +77,10 @@ def test_a_header_of_arrays_is_no_pair(tmp_path: Path) -> None:
 
 
 def test_labels_of_an_archive_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "pictures.npz"
+    path = tmp_path / "images.npz"
     np.savez(path, images=np.zeros((100, 4, 4), np.uint8), labels=np.arange(100))
     monkeypatch.setattr(sources, "MOST_LABELS", 99)
     with pytest.raises(DataError, match="800 bytes of labels; 99 is the most"):
-        sources.open_pictures(str(path), "train")
+        sources.open_images(str(path), "train")
     with pytest.raises(DataError, match="/dev/zero: is not a regular file"):
-        sources.open_pictures("/dev/zero", "train")
+        sources.open_images("/dev/zero", "train")

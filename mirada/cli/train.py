@@ -1,0 +1,260 @@
+"""Verbs that learn: check, train, and the built-in corpus and demonstration."""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mirada.cli.app import (
+    Columns,
+    Device,
+    From,
+    Json,
+    Pairs,
+    Set,
+    SourceFile,
+    TargetFiles,
+    Task,
+    Threads,
+    To,
+    app,
+    listed,
+    note,
+    say,
+    verbosity,
+)
+from mirada.cli.output import check_new, new_file
+from mirada.errors import UsageError, counted
+
+
+@app.command()
+def train(
+    pairs: Pairs = None,
+    out: Annotated[Path | None, typer.Option(help="Where the bundle goes.", show_default=False)] = None,
+    task: Task = None,
+    dev: Annotated[
+        list[Path] | None,
+        typer.Option(help="The dev set; pairs twice: source, target file.", show_default="a part is held out"),
+    ] = None,
+    source: SourceFile = None,
+    target: TargetFiles = None,
+    from_: From = None,
+    to: To = None,
+    columns: Columns = None,
+    base: Annotated[
+        Path | None, typer.Option(help="Go on from this bundle: fine-tune it on new data.", show_default=False)
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(help="The architecture: a name from `mirada models`.", show_default="by the task: transformer, …"),
+    ] = None,
+    preset: Annotated[
+        str | None, typer.Option(help="Sizes: tiny, small, base, big, auto.", show_default="auto: by the budget")
+    ] = None,
+    minutes: Annotated[
+        float | None, typer.Option(help="Train this long, everything counted.", show_default="until it stops improving")
+    ] = None,
+    epochs: Annotated[
+        int | None, typer.Option(help="Train for this many passes over the data.", show_default=False)
+    ] = None,
+    steps: Annotated[int | None, typer.Option(help="Train for this many optimiser steps.", show_default=False)] = None,
+    config: Annotated[Path | None, typer.Option(help="A YAML file of settings.", show_default=False)] = None,
+    set_: Set = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Seed of all random numbers: data order, initial weights, dropout.", show_default="1"),
+    ] = None,
+    threads: Threads = None,
+    device: Device = None,
+    resume: Annotated[
+        Path | None, typer.Option(help="Go on with the training in this bundle.", show_default=False)
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the bundle at --out.")] = False,
+) -> None:
+    """Train a model from files, a translator unless --task is another, or go on with an interrupted training."""
+    from mirada import api
+    from mirada import config as configuration
+    from mirada.console import Console
+
+    settings = configuration.merge(*map(configuration.override, set_ or []))
+    with Console(verbosity=verbosity()) as console:
+        trained = api.train(
+            pairs or [],
+            out=out,
+            task=task,
+            dev=dev or [],
+            source=source,
+            target=target or [],
+            source_language=from_,
+            target_language=to,
+            columns=listed(columns),
+            base=base,
+            model=model,
+            preset=preset,
+            minutes=minutes,
+            epochs=epochs,
+            steps=steps,
+            config=config,
+            settings=settings,
+            seed=seed,
+            threads=threads,
+            device=device,
+            resume=resume,
+            overwrite=overwrite,
+            listen=console,
+        )
+    say(f"the bundle is in {trained.path}; try: {trained.try_it}")
+
+
+@app.command()
+def check(
+    pairs: Pairs = None,
+    source: SourceFile = None,
+    target: TargetFiles = None,
+    dev: Annotated[
+        list[Path] | None, typer.Option(help="Dev pairs, to see what training has of them.", show_default=False)
+    ] = None,
+    test: Annotated[
+        list[Path] | None, typer.Option(help="Test pairs, to see what training has of them.", show_default=False)
+    ] = None,
+    from_: From = None,
+    to: To = None,
+    columns: Columns = None,
+    set_: Set = None,
+    list_: Annotated[
+        Path | None, typer.Option("--list", help="Write each pair that is left out: file, line, reason.")
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """Say what is wrong with the data, and what training would do about it."""
+    from mirada import config as configuration
+    from mirada.console import Console
+    from mirada.tasks.translation.check import check as examine
+
+    with ExitStack() as stack:
+        excluded = stack.enter_context(new_file(list_, "--list")) if list_ else None
+        console = stack.enter_context(Console(verbosity=verbosity()))
+        diagnosis = examine(
+            pairs or [],
+            source=source,
+            target=target or [],
+            dev=dev or [],
+            test=test or [],
+            source_language=from_,
+            target_language=to,
+            columns=listed(columns),
+            settings=configuration.merge(*map(configuration.override, set_ or [])),
+            excluded=excluded,
+            notify=console.preparing,
+        )
+    print(json.dumps(diagnosis.as_dict(), indent=2, ensure_ascii=False) if json_ else diagnosis.as_text())
+
+
+@app.command()
+def compare(
+    pairs: Pairs = None,
+    task: Task = None,
+    models: Annotated[
+        str | None,
+        typer.Option(
+            help="Names from `mirada models`, with commas between.",
+            show_default="by the task: seq2seq-lstm,seq2seq-lstm+additive,transformer; bag,lstm,transformer; …",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Where the report and the bundles go.", show_default=False),
+    ] = None,
+    dev: Annotated[
+        list[Path] | None, typer.Option(help="Dev pairs; twice: source file, target file.", show_default=False)
+    ] = None,
+    source: SourceFile = None,
+    target: TargetFiles = None,
+    from_: From = None,
+    to: To = None,
+    columns: Columns = None,
+    preset: Annotated[str, typer.Option(help="Sizes: tiny, small, base, big.")] = "tiny",
+    minutes: Annotated[float | None, typer.Option(help="Train each model this long.", show_default=False)] = None,
+    epochs: Annotated[int | None, typer.Option(help="Passes over the data, each.", show_default=False)] = None,
+    steps: Annotated[int | None, typer.Option(help="Steps of the optimiser, each.", show_default=False)] = None,
+    set_: Set = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Seed of all random numbers: data order, initial weights, dropout.", show_default="1"),
+    ] = None,
+    threads: Threads = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is at --out.")] = False,
+) -> None:
+    """Train several models of a task on the same data and budget, and write one report; run it again to go on."""
+    from mirada import compare as comparing
+    from mirada import config as configuration
+    from mirada.console import Console
+
+    if out is None:
+        raise UsageError("where should the report go? Name a directory: --out report")
+    with Console(verbosity=verbosity()) as console:
+        result = comparing.compare(
+            pairs or [],
+            out=out,
+            task=task or "translation",
+            models=None if models is None else listed(models),
+            dev=dev or [],
+            source=source,
+            target=target or [],
+            source_language=from_,
+            target_language=to,
+            columns=listed(columns),
+            preset=preset,
+            minutes=minutes,
+            epochs=epochs,
+            steps=steps,
+            settings=configuration.merge(*map(configuration.override, set_ or [])),
+            seed=seed,
+            threads=threads,
+            overwrite=overwrite,
+            listen=console,
+        )
+    say(f"{result.verdict}\n{result.caution}\nthe report is {result.html}")
+
+
+@app.command()
+def corpus(
+    languages: Annotated[str, typer.Argument(help="es-en, pt-es, …: from Spanish, English, Portuguese to another.")],
+    out: Annotated[Path, typer.Option(help="A TSV file: source, tab, every right translation.", show_default=False)],
+    pairs: Annotated[int, typer.Option(help="How many pairs to write.")] = 10_000,
+    seed: Annotated[int, typer.Option(help="Another seed gives other sentences.")] = 0,
+    part: Annotated[str, typer.Option(help="training or test; they share no sentence.")] = "training",
+    alignments: Annotated[
+        Path | None, typer.Option(help="Word alignments, a line a pair: 0-0 1-2 …", show_default=False)
+    ] = None,
+) -> None:
+    """Write the built-in language as files: sentence pairs, and which word translates which."""
+    from mirada import builtin
+
+    for path, option in ((out, "--out"), (alignments, "--alignments")):
+        check_new(path, option)
+    with ExitStack() as stack:
+        aligned = stack.enter_context(new_file(alignments, "--alignments")) if alignments else None
+        examples = builtin.choose(languages, part, pairs, seed)
+        written = builtin.write(examples, stack.enter_context(new_file(out, "--out")), aligned)
+    note(
+        f"wrote {counted(written, 'pair')} to {out}" + (f" and their alignments to {alignments}" if alignments else "")
+    )
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Where everything goes.")] = Path("demo"),
+    minutes: Annotated[float, typer.Option(help="Train this long, everything counted.")] = 4.0,
+    threads: Threads = None,
+) -> None:
+    """Train Spanish → English on the built-in corpus, translate, score, draw: the main job in five minutes."""
+    from mirada import demo as script
+    from mirada.console import Console
+
+    with Console(verbosity=verbosity()) as console:
+        script.run(out, minutes, threads, console)

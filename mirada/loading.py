@@ -1,0 +1,134 @@
+"""Opening bundles: the trained model that is in one, and what it says of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, TypeVar, overload
+
+import torch
+
+from mirada import bundle as bundles
+from mirada import config as configuration
+from mirada import models, tasks
+from mirada.bundle import Bundle
+from mirada.card import Card
+from mirada.device import settle
+from mirada.errors import BundleError, ConfigError, UsageError, counted
+from mirada.nn.blocks import lay_out
+from mirada.parsing import Malformed, check
+from mirada.tasks.task import Model, Task
+from mirada.tensors import check_forms, forms_of
+
+M = TypeVar("M", bound=Model)
+
+
+@overload
+def load(path: str | Path, *, device: str = ..., threads: int | None = ...) -> Any: ...
+@overload
+def load(path: str | Path, kind: type[M], *, device: str = ..., threads: int | None = ...) -> M: ...
+
+
+def load(path: str | Path, kind: type[Model] = Model, *, device: str = "auto", threads: int | None = None) -> Any:
+    """Open a bundle. Its task decides what is returned: a TranslationModel, a ClassificationModel, …
+
+    `kind` says which of them is wanted, and a bundle of another task is refused.
+    """
+    found = bundles.read(Path(path))
+    task = task_of(found)
+    if not issubclass(task.model, kind):
+        raise UsageError(f"{path}: is a model for {task.name}; use it with: mirada {task.verb} {path}")
+    where = settle(device, threads)
+    config = found.path / "config.yaml"
+    try:
+        sections = {"model": models.find(configuration.model_name(found.config), task.name).config}
+        sections |= {name: task.sections[name] for name in task.used}
+        built = configuration.build(sections, {name: found.config.get(name) for name in sections})
+        preprocessor = task.open(found.files, found.path)
+        with torch.device("meta"):  # an outline without numbers: what does not fit takes no memory
+            outline = task.network(built["model"], preprocessor)
+    except ConfigError as error:
+        raise BundleError(f"{config}: does not describe a model ({error})") from None
+    check_forms(forms_of(outline), found.weights, found.path, BundleError)
+    network = task.network(built["model"], preprocessor)
+    bundles.put_weights(network, found.weights, str(found.path))
+    if hasattr(network, "step"):  # it writes, token by token
+        lay_out(network)
+    values = {**found.config, **{name: section.model_dump(mode="json") for name, section in built.items()}}
+    return task.model(found.path, found.card, values, network, preprocessor, where)
+
+
+def task_of(found: Bundle) -> Task:
+    """The task of a bundle."""
+    return _task(found.card, found.path)
+
+
+def _task(card: Mapping[str, Any], path: Path) -> Task:
+    try:
+        return tasks.find(card["task"])
+    except UsageError:
+        name = str(card["task"])[:40]
+        raise BundleError(f"{path}: is for the task {name!r}, which this Mirada does not know") from None
+
+
+def info(path: str | Path) -> dict[str, Any]:
+    """What a bundle is: its card, and its configuration."""
+    return {**bundles.read_card(Path(path)), "config": bundles.read_config(Path(path))}
+
+
+def _whole(about: dict[str, Any], path: Path) -> dict[str, Any]:
+    """What a bundle says of itself, with everything in it that `info_text` reads."""
+    task = _task(about, path)
+    try:
+        configuration.model_name(about["config"])
+        data = asdict(check(task.report, about.get("data", {})))
+    except ConfigError as fault:
+        raise BundleError(f"{path / 'config.yaml'}: does not describe a model ({fault})") from None
+    except Malformed as fault:
+        raise BundleError(f"{path / 'card.json'}: is damaged (data.{fault})") from None
+    return {**check(Card, about).model_dump(by_alias=True), "data": data, "config": about["config"]}
+
+
+def imported(about: dict[str, Any]) -> tuple[str, str] | None:
+    """Where a model comes from that was not trained here."""
+    found = about.get("imported")
+    return ("imported", "; ".join([f"{found['type']} from {found['from']}", *found["notes"]])) if found else None
+
+
+def info_text(path: str | Path) -> str:
+    """The same for a person."""
+    about = _whole(info(path), Path(path))
+    data, run, model = about["data"], about["training"], about["config"]["model"]
+    origin = imported(about)
+    unknown = ("data", "dev") if origin else ()  # of a model from elsewhere
+    lines = [
+        ("task", about["task"]),
+        ("model", f"{about['model']}, {about['parameters']:,} parameters"),
+        ("sizes", ", ".join(f"{key} {value}" for key, value in model.items() if key != "name" and value is not None)),
+        *(line for line in tasks.find(about["task"]).describe(about) if line[0] not in unknown),
+        origin
+        or (
+            "training",
+            f"{counted(run['steps'], 'step')}, {run['epochs']:g} epochs, {run['seconds'] / 60:.1f} minutes "
+            f"on {run['device']} with {counted(run['threads'], 'thread')}"
+            + ("" if run["finished"] else " (not finished)"),
+        ),
+        *([] if origin else [("data id", data["fingerprint"][:16])]),
+        ("written by", ", ".join(f"{name} {version}" for name, version in about["software"].items())),
+    ]
+    scores = (about["scores"] or {}).get("scores", [])
+    for part, title in (("new", "on its dev set"), ("old", "on the base's")) if about["base"] else ():
+        before, after = about["base"]["before"].get(part), (about["base"].get("after") or {}).get(part)
+        if before and after:
+            name = next(iter(after))
+            lines.append(("base", f"{title}: {name} {before[name]:.1f} before, {after[name]:.1f} now"))
+    for score in scores:
+        lines.append((score["name"], f"{score['value']:,.{score['digits']}f}   {score['signature']}"))
+    return aligned(lines)
+
+
+def aligned(lines: Sequence[tuple[str, str]]) -> str:
+    """Names and texts below each other."""
+    width = max(11, *(len(name) for name, _ in lines))
+    return "\n".join(f"{name:<{width}} {value}" for name, value in lines)

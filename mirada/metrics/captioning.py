@@ -1,0 +1,51 @@
+"""Scores captions against all that may be said of an image: exact match, BLEU, chrF++, TER, and a few misses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mirada.metrics.score import Evaluation, Score
+from mirada.metrics.translation import bleu_tokenizer, text_scores
+
+MOST_MISSES = 5
+
+
+@dataclass(frozen=True)
+class CaptionScores(Evaluation):
+    """All that is said about the captions of a test set."""
+
+    misses: tuple[tuple[str, str, str], ...]
+    """The first few that are no reference: image, caption, the first reference."""
+    cut: int = 0
+    """Captions that were cut at the length limit."""
+
+    unit = "images"
+
+    def as_text(self) -> str:
+        parts = [[f"images: {self.size}", *self.notes], self.text_of_scores()]
+        if self.misses:
+            parts.append(["not among the references, the first:"])
+            parts[-1] += [f"  {place}\n    → {caption}\n    = {truth}" for place, caption, truth in self.misses]
+        return "\n\n".join("\n".join(part) for part in parts) + "\n"
+
+
+def exact(captions: Sequence[str], references: Sequence[Sequence[str]]) -> int:
+    """How many captions are, word for word, one of their references."""
+    return sum(caption in given for caption, given in zip(captions, references, strict=True))
+
+
+def evaluate_captions(
+    places: Sequence[str], captions: Sequence[str], references: Sequence[Sequence[str]], cut: int = 0
+) -> CaptionScores:
+    """Scores the captions of a test set; `references[i]` are the one or more right captions of image i.
+
+    `cut` of them were cut at the length limit.
+    """
+    scores = text_scores(captions, references, bleu_tokenizer(None, references))
+    right = exact(captions, references)
+    match = Score("exact match", 100 * right / len(captions), f"right:{right}|of:{len(captions)}")
+    missed = [row for row in zip(places, captions, references, strict=True) if row[1] not in row[2]]
+    misses = tuple((place, caption, given[0]) for place, caption, given in missed[:MOST_MISSES])
+    notes = (f"captions cut at the length limit: {cut:,}",) if cut else ()
+    return CaptionScores(len(captions), (match, *scores), misses, cut, notes=notes)

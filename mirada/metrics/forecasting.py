@@ -1,0 +1,278 @@
+"""Scores forecasts from rolling origins: MAE, RMSE and MASE beside those of simple forecasts, by horizon, coverage.
+
+    MASE = MAE / mean |x_t − x_{t−m}| over the training set        (Hyndman & Koehler 2006)
+
+m is the period of the season, 1 without one. At 1, a forecast errs as much as the (seasonal) naive forecast did on the
+training set m steps ahead; further ahead the naive forecast itself has more, so it stands beside the model's. MASE has
+no unit: columns can be averaged and series compared.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from mirada.data.text import shown_text
+from mirada.errors import DataError, UsageError
+from mirada.metrics.score import Evaluation, Score
+
+Numbers = npt.NDArray[np.float64]
+Intervals = Mapping[int, tuple[Numbers, Numbers]]
+"""By percent: lower and upper bounds, shaped like the forecasts they are about."""
+
+MODEL, NAIVE, SEASONAL, DRIFT = "model", "naive", "seasonal naive", "drift"
+_MEANING = {NAIVE: "the last value", SEASONAL: "the value one season before", DRIFT: "on from first to last value"}
+
+
+@dataclass(frozen=True)
+class Errors:
+    """The scores of one way to forecast one column."""
+
+    method: str
+    column: str
+    mae: float
+    rmse: float
+    mase: float
+
+
+@dataclass(frozen=True)
+class HorizonRow:
+    """Mean absolute errors of one column so many steps ahead."""
+
+    column: str
+    step: int
+    model: float
+    naive: float
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """The share of true values that lie inside of the intervals which should hold `percent` of them."""
+
+    column: str
+    percent: int
+    inside: float
+
+
+@dataclass(frozen=True)
+class ForecastScores(Evaluation):
+    """All that is said about a model's forecasts; `size` counts the origins they start from."""
+
+    horizon: int
+    season: int
+    """MASE's m."""
+    errors: tuple[Errors, ...]
+    by_horizon: tuple[HorizonRow, ...]
+    coverage: tuple[Coverage, ...]
+
+    unit = "forecasts"
+
+    @property
+    def columns(self) -> list[str]:
+        return list(dict.fromkeys(row.column for row in self.errors))
+
+    def mase(self, method: str = MODEL) -> float:
+        """The mean over the columns."""
+        return float(np.mean([row.mase for row in self.errors if row.method == method]))
+
+    def as_text(self) -> str:
+        parts = [[f"forecasts: {self.size:,}, of {self.horizon:,} steps each"]]
+        for column in self.columns:
+            parts += [list(self._text_of_errors(column)), list(self._text_by_horizon(column))]
+        if len(self.columns) > 1:
+            parts.append(list(self._text_of_means()))
+        if self.coverage:
+            parts.append(list(self._text_of_coverage()))
+        steps = "1 step" if self.season == 1 else f"{self.season:,} steps"
+        parts.append([f"lower is better; MASE is MAE divided by the mean change over {steps} in the training set"])
+        return "\n\n".join("\n".join(part) for part in parts) + "\n"
+
+    def _text_of_errors(self, column: str) -> Iterator[str]:
+        rows = [row for row in self.errors if row.column == column]
+        digits = _digits(max(row.mae for row in rows) / 10)
+        cells = [(f"{row.mae:,.{digits}f}", f"{row.rmse:,.{digits}f}", f"{row.mase:.3f}") for row in rows]
+        width = max(8, *(len(cell) for row in cells for cell in row)) + 2
+        yield f"{self._title(column):<16}" + "".join(f"{name:>{width}}" for name in ("MAE", "RMSE", "MASE"))
+        for row, texts in zip(rows, cells, strict=True):
+            meaning = f"  {_MEANING[row.method]}" if row.method in _MEANING else ""
+            yield f"{row.method:<16}" + "".join(f"{text:>{width}}" for text in texts) + meaning
+
+    def _text_by_horizon(self, column: str) -> Iterator[str]:
+        rows = [row for row in self.by_horizon if row.column == column]
+        digits = _digits(max(max(row.model, row.naive) for row in rows) / 10)
+        width = max(8, *(len(f"{value:,.{digits}f}") for row in rows for value in (row.model, row.naive))) + 2
+        yield f"{'MAE steps ahead':<16}{MODEL:>{width}}{NAIVE:>{width}}"
+        for row in rows:
+            yield f"{row.step:<16,}{row.model:>{width},.{digits}f}{row.naive:>{width},.{digits}f}"
+
+    def _text_of_means(self) -> Iterator[str]:
+        yield f"{'all columns':<16}{'MASE':>10}"
+        for method in dict.fromkeys(row.method for row in self.errors):
+            yield f"{method:<16}{self.mase(method):>10.3f}"
+
+    def _text_of_coverage(self) -> Iterator[str]:
+        percents = list(dict.fromkeys(row.percent for row in self.coverage))
+        yield f"{'true values in':<16}" + "".join(f"{f'{percent}% range':>12}" for percent in percents)
+        for column in self.columns:
+            shares = [row.inside for row in self.coverage if row.column == column]
+            yield f"{self._title(column) or MODEL:<16}" + "".join(f"{share:>12.1%}" for share in shares)
+
+    def _title(self, column: str) -> str:
+        """Only where there are several columns must one be named."""
+        if len(self.columns) == 1:
+            return ""
+        return column if len(column) <= 15 else column[:14] + "…"
+
+
+def evaluate_forecasts(
+    values: Numbers,
+    origins: Sequence[int] | npt.NDArray[np.int64],
+    forecasts: Numbers,
+    training: int,
+    period: int | None,
+    names: Sequence[str],
+    intervals: Intervals | None = None,
+) -> ForecastScores:
+    """Scores forecasts [O, H, C] of a whole series [N, C] whose first `training` steps were trained on.
+
+    An origin is the last step that was known: `forecasts[i, h]` is about `values[origins[i] + 1 + h]`.
+    """
+    starts = np.asarray(origins, np.int64)  # [O]
+    horizon = _checked(values, starts, forecasts, training, period, names, intervals or {})
+    truth = values[starts[:, None] + 1 + np.arange(horizon)]  # [O, H, C]
+    ways = {MODEL: forecasts, NAIVE: naive(values, starts, horizon)}
+    if period:
+        ways[SEASONAL] = seasonal_naive(values, starts, horizon, period)
+    ways[DRIFT] = drift(values, starts, horizon)
+    scale = naive_scale(values[:training], period, names)  # [C]
+    errors = {method: np.abs(forecast - truth) for method, forecast in ways.items()}  # [O, H, C]
+    rows = tuple(
+        Errors(method, name, mae, math.sqrt(float(np.square(error[..., c]).mean())), mae / float(scale[c]))
+        for c, name in enumerate(names)
+        for method, error in errors.items()
+        for mae in [float(error[..., c].mean())]
+    )
+    by_step = {method: error.mean(axis=0) for method, error in errors.items()}  # [H, C]
+    return ForecastScores(
+        size=len(starts),
+        scores=_scores([row for row in rows if row.method == MODEL], training, period, horizon),
+        horizon=horizon,
+        season=period or 1,
+        errors=rows,
+        by_horizon=tuple(
+            HorizonRow(name, step, float(by_step[MODEL][step - 1, c]), float(by_step[NAIVE][step - 1, c]))
+            for c, name in enumerate(names)
+            for step in steps_shown(horizon)
+        ),
+        coverage=tuple(
+            Coverage(name, percent, float(((lower <= truth) & (truth <= upper))[..., c].mean()))
+            for c, name in enumerate(names)
+            for percent, (lower, upper) in sorted((intervals or {}).items())
+        ),
+    )
+
+
+def _scores(model: Sequence[Errors], training: int, period: int | None, horizon: int) -> tuple[Score, ...]:
+    """MASE, the mean over the columns; MAE and RMSE of a single column, since a mean of unlike units says nothing."""
+    signature = f"m:{period or 1}|training:{training}|horizon:{horizon}"
+    if len(model) > 1:
+        mase = float(np.mean([row.mase for row in model]))
+        return (Score("MASE", mase, f"{signature}|columns:{len(model)}", lower_is_better=True, digits=2),)
+    row = model[0]
+    return (
+        Score("MASE", row.mase, signature, lower_is_better=True, digits=2),
+        Score("MAE", row.mae, f"horizon:{horizon}", lower_is_better=True, digits=_digits(row.mae)),
+        Score("RMSE", row.rmse, f"horizon:{horizon}", lower_is_better=True, digits=_digits(row.rmse)),
+    )
+
+
+def _digits(value: float) -> int:
+    """Behind the point, so that about three figures are to be read."""
+    return min(9, max(0, 2 - math.floor(math.log10(value)))) if value > 0 else 2
+
+
+def steps_shown(horizon: int) -> list[int]:
+    """1, 2, 5, 10, 20, 30, … and the last: about a dozen, so tens give way to hundreds and so on."""
+    unit = 10
+    while horizon > 10 * unit:
+        unit *= 10
+    few = [first * ten for ten in (10**power for power in range(len(str(unit)) - 1)) for first in (1, 2, 5)]
+    return sorted({step for step in (*few, *range(unit, horizon, unit)) if step < horizon} | {horizon})
+
+
+# --- simple forecasts -----------------------------------------------------------------------------------------------
+
+
+def naive(values: Numbers, origins: npt.NDArray[np.int64], horizon: int) -> Numbers:
+    """x̂_{t+h} = x_t"""
+    return np.repeat(values[origins][:, None], horizon, axis=1)  # [O, H, C]
+
+
+def seasonal_naive(values: Numbers, origins: npt.NDArray[np.int64], horizon: int, period: int) -> Numbers:
+    """x̂_{t+h} = x_{t+h−km}, k = ⌈h/m⌉: the last season that is known, over and over."""
+    ahead = np.arange(horizon) % period + 1 - period  # 1 − m … 0
+    found: Numbers = values[origins[:, None] + ahead]  # [O, H, C]
+    return found
+
+
+def drift(values: Numbers, origins: npt.NDArray[np.int64], horizon: int) -> Numbers:
+    """x̂_{t+h} = x_t + h (x_t − x_0) / t: on along the line from the first value to the last."""
+    last = values[origins]  # [O, C]
+    slope = (last - values[0]) / np.maximum(origins, 1)[:, None]
+    found: Numbers = last[:, None] + np.arange(1, horizon + 1)[:, None] * slope[:, None]  # [O, H, C]
+    return found
+
+
+def naive_scale(training: Numbers, period: int | None, names: Sequence[str]) -> Numbers:
+    """mean |x_t − x_{t−m}| of each column: what MASE divides by. Worth a look before training: it may not exist."""
+    m = period or 1
+    if len(training) <= m:
+        raise DataError(f"the training set has {len(training):,} steps: too few for a season of {m:,}")
+    scale: Numbers = np.abs(training[m:] - training[:-m]).mean(axis=0)  # [C]
+    for name, size in zip(names, scale, strict=True):
+        if not size > 0:
+            what = f"repeats itself exactly every {m:,} steps" if period else "never changes"
+            raise DataError(
+                f"the column {shown_text(name)} {what} in the training set, so it has no MASE; leave it out"
+            )
+    return scale
+
+
+def _checked(
+    values: Numbers,
+    origins: npt.NDArray[np.int64],
+    forecasts: Numbers,
+    training: int,
+    period: int | None,
+    names: Sequence[str],
+    intervals: Intervals,
+) -> int:
+    """The horizon, if everything fits."""
+    if not len(origins):
+        raise UsageError("there is nothing to evaluate: no forecast was made")
+    N, C = values.shape
+    if forecasts.ndim != 3 or forecasts.shape[::2] != (len(origins), C) or len(names) != C:
+        raise UsageError(
+            f"forecasts of shape {forecasts.shape} do not fit {len(origins)} origins, {C} columns, {len(names)} names"
+        )
+    horizon = forecasts.shape[1]
+    first, last = int(origins.min()), int(origins.max())
+    if horizon < 1 or first < (period or 1) - 1 or last + horizon >= N:
+        raise UsageError(
+            f"{horizon} steps from origins {first} to {last} do not fit a series of {N} steps"
+            + (f" with seasons of {period}" if period else "")
+        )
+    if not 0 < training <= N:
+        raise UsageError(f"a training set of {training} steps does not fit a series of {N}")
+    for percent, bounds in intervals.items():
+        if any(bound.shape != forecasts.shape for bound in bounds):
+            raise UsageError(f"the {percent}% intervals are not shaped like the forecasts, {forecasts.shape}")
+    if not all(
+        np.isfinite(array).all() for array in (forecasts, *(bound for pair in intervals.values() for bound in pair))
+    ):
+        raise UsageError("some forecasts are not finite numbers: they cannot be scored")
+    return horizon

@@ -1,0 +1,1 @@
+"""What models are built from: attention, recurrent cells, activations and Transformer blocks."""

@@ -1,0 +1,1 @@
+"""Captioning, one to many: an image to a text that says what is in it."""

@@ -1,0 +1,132 @@
+"""Draws forecasts: the last of what is known, the forecast behind it, and the ranges it should lie in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mirada.errors import UsageError
+from mirada.tasks.forecasting.times import dates_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Numbers = npt.NDArray[np.float64]
+
+MOST_PANELS = 6
+SHOWN = 4
+"""Times the horizon: how much of the history is drawn, so that the forecast is wide enough to be read."""
+LEAST_SHOWN = 60
+TICKS = 7
+
+_KNOWN, _FORECAST, _TRUTH, _FAINT = "#33383d", "#1f6fb4", "#d1662b", "#d9dce0"
+_SHADES = ("#a5c6e2", "#d9e6f2", "#edf3f9")  # of ranges; the narrowest is the darkest
+_UNITS = {1e9: " bn", 1e6: " M"}
+_STYLE: Any = {
+    "text.parse_math": False,  # a dollar sign is a dollar sign
+    "font.size": 10,
+    "axes.edgecolor": _FAINT,
+    "axes.labelcolor": _KNOWN,
+    "text.color": _KNOWN,
+    "xtick.color": _KNOWN,
+    "ytick.color": _KNOWN,
+    "grid.color": _FAINT,
+}
+
+
+def draw_forecast(
+    path: str | Path,
+    times: Sequence[str] | None,
+    history: Numbers,
+    forecast: Numbers,
+    intervals: Mapping[int, tuple[Numbers, Numbers]],
+    names: Sequence[str],
+    labels: Sequence[str],
+    truth: Numbers | None = None,
+) -> None:
+    """History [n, C] and its times, then the forecast [H, C] and its labels, a panel a column; ranges by percent."""
+    n, horizon = len(history), len(forecast)
+    if not n or not horizon:
+        raise UsageError("there is no forecast to draw" if n else "there is no history to draw a forecast behind")
+    shown = min(n, max(SHOWN * horizon, LEAST_SHOWN))
+    known = list(times[-shown:]) if times else [str(step) for step in range(1 - shown, 1)]
+    axis = [*known, *labels]
+    assert len(axis) == shown + horizon, "every step has a label"
+    x: Sequence[Any] = dates_of(axis) or range(len(axis))
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    panels = min(len(names), MOST_PANELS)
+    with matplotlib.rc_context(_STYLE):
+        figure = Figure(figsize=(10, 1.3 + (3.2 if panels == 1 else 2.3) * panels), layout="constrained")
+        grid = figure.subplots(panels, 1, sharex=True, squeeze=False)[:, 0]
+        for c, axes in enumerate(grid):
+            ranges = {percent: (lower[:, c], upper[:, c]) for percent, (lower, upper) in sorted(intervals.items())}
+            true = None if truth is None else truth[:, c]
+            _panel(axes, x, history[-shown:, c], forecast[:, c], ranges, true)
+            axes.set_title(names[c], loc="left", fontweight="bold", fontsize=11)
+        _ticks(grid[-1], x, axis)
+        handles, texts = grid[0].get_legend_handles_labels()
+        figure.legend(handles, texts, loc="outside upper right", ncols=len(texts), frameon=False, fontsize=9)
+        if len(names) > panels:
+            figure.supxlabel(f"the first {panels} of {len(names)} columns", fontsize=9)
+        figure.savefig(path, dpi=120)
+
+
+def _panel(
+    axes: Axes,
+    x: Sequence[Any],
+    history: Numbers,
+    forecast: Numbers,
+    ranges: Mapping[int, tuple[Numbers, Numbers]],
+    truth: Numbers | None,
+) -> None:
+    """One column. The forecast and its ranges begin at the last known value, which is certain."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    n, last = len(history), history[-1:]
+    ahead = x[n - 1 :]
+    axes.plot(x[:n], history, color=_KNOWN, linewidth=1.3, label="known")
+    if truth is not None:
+        axes.plot(
+            x[n - 1 : n + len(truth)], np.concatenate([last, truth]), color=_TRUTH, linewidth=1.3, label="what came"
+        )
+    axes.plot(ahead, np.concatenate([last, forecast]), color=_FORECAST, linewidth=1.9, label="forecast")
+    for number, (percent, bounds) in enumerate(ranges.items()):
+        lower, upper = (np.concatenate([last, bound]) for bound in bounds)
+        shade = _SHADES[min(number, len(_SHADES) - 1)]
+        # below the grid, and each below the narrower ones
+        zorder = 0.4 - 0.01 * number
+        axes.fill_between(ahead, lower, upper, color=shade, linewidth=0, zorder=zorder, label=f"{percent}% range")
+    axes.axvline(x[n - 1], color=_KNOWN, linewidth=0.8, linestyle=(0, (2, 3)))
+    axes.grid(axis="y", linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.margins(x=0.01)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.tick_params(length=0)
+    axes.yaxis.set_major_locator(MaxNLocator(5))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: shown_number(value)))
+
+
+def shown_number(value: float) -> str:
+    """A number beside an axis: 2,800 or 4.5 M or 1.2e-07."""
+    size, unit = next(((size, unit) for size, unit in _UNITS.items() if size <= abs(value) < 1000 * size), (1, ""))
+    text = f"{value:,.0f}" if 1e5 <= abs(value) < 1e6 else f"{value / size:,.6g}"
+    return text.replace("-", "−", 1 if text.startswith("-") else 0) + unit
+
+
+def _ticks(axes: Axes, x: Sequence[Any], labels: Sequence[str]) -> None:
+    """A few dates, each said once; or a few of the labels, where they are no dates."""
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+    if not isinstance(x, range):
+        locator = AutoDateLocator(minticks=4, maxticks=TICKS + 2)
+        axes.xaxis.set_major_locator(locator)
+        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))
+        return
+    places = np.unique(np.linspace(0, len(x) - 1, TICKS).round().astype(int))
+    axes.set_xticks(places, [labels[place] for place in places])

@@ -1,0 +1,141 @@
+"""Classification of images and videos, many to one: pixels to one of a few labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from mirada.contracts import SequenceBatch, Validation
+from mirada.data.corpus import batched
+from mirada.data.images.batches import Images
+from mirada.data.images.pixels import BadImage, Pixels
+from mirada.data.images.preprocessing import READ_AT_ONCE, ImageInput, ImageLoader, Seen
+from mirada.data.images.sources import open_images
+from mirada.data.text import shown_text
+from mirada.errors import DataError, MiradaError
+from mirada.metrics.classification import LabelScores, evaluate_labels
+from mirada.models.vit import ViT
+from mirada.tasks.classification.model import Classification
+from mirada.tasks.image_classification.preprocessor import ImagePreprocessor
+from mirada.tasks.sequences import CELLS, validation
+from mirada.tasks.task import Model
+
+
+@dataclass(frozen=True)
+class ImageClassification(Classification):
+    """The label of an image, and how sure the model is of it."""
+
+    notes: tuple[str, ...] = ()
+    """What was done to the image first: "resized from 40×30 to 28×28"."""
+
+
+@dataclass(frozen=True)
+class ImageScores(LabelScores):
+    """All that is said about one classification of a test set of images."""
+
+    unit = "images"
+
+
+class ImageClassificationModel(Model):
+    """A trained classifier of images or videos, opened from its bundle."""
+
+    network: ViT
+    preprocessor: ImagePreprocessor
+
+    @property
+    def try_it(self) -> str:
+        return f"mirada classify {self.path} {'videos.npz' if self.preprocessor.format.shape[1] > 1 else 'image.png'}"
+
+    @property
+    def labels(self) -> list[str]:
+        return self.preprocessor.labels
+
+    @property
+    def image_loader(self) -> ImageLoader:
+        return ImageLoader(self.preprocessor.format, self.path)
+
+    @overload
+    def classify(self, images: ImageInput) -> ImageClassification: ...  # type: ignore[overload-overlap]
+    @overload
+    def classify(self, images: Sequence[ImageInput]) -> list[ImageClassification]: ...
+
+    def classify(self, images: ImageInput | Sequence[ImageInput]) -> ImageClassification | list[ImageClassification]:
+        """The likeliest label of an image, or of many, in order, with the probability of each label."""
+        if isinstance(images, (str, Path, np.ndarray)):
+            return self.classify([images])[0]
+        return self._labelled(self.image_loader.read(images))
+
+    def answer(self, paths: Iterable[str]) -> Iterator[tuple[str, ImageClassification | MiradaError]]:
+        """Each file's class, or what is wrong with it, in order; an .npz has an answer for every row, no labels needed.
+
+        A few are read at a time, so that memory does not grow with their number.
+        """
+        for chunk in batched(self.image_loader.look(paths), READ_AT_ONCE):
+            classes = iter(self._labelled([found for _, found in chunk if isinstance(found, Seen)]))
+            for place, found in chunk:
+                yield place, next(classes) if isinstance(found, Seen) else found
+
+    def _labelled(self, images: Sequence[Seen]) -> list[ImageClassification]:
+        found = []
+        rows = self.probabilities(pixels for pixels, _ in images).tolist()
+        for row, (_, notes) in zip(rows, images, strict=True):
+            ranked = sorted(zip(self.labels, row, strict=True), key=lambda pair: -pair[1])
+            found.append(ImageClassification(*ranked[0], dict(ranked), notes=notes))
+        return found
+
+    @torch.inference_mode()
+    def probabilities(self, images: Iterable[Pixels]) -> Tensor:
+        """Of every label for every image [N, K]; images [F, H, W, C] as the network takes them."""
+        patches = self.network.config.patches(self.preprocessor.format.shape)
+        found = [torch.empty(0, len(self.labels))]
+        for chunk in batched(images, max(1, CELLS // patches)):
+            inputs = self.preprocessor.format.tensor(np.stack(chunk))
+            batch = SequenceBatch(inputs, torch.full((len(chunk),), patches)).to(self.device)
+            found.append(self.network.output(self.network.pool(batch)).softmax(-1).cpu())
+        return torch.cat(found)
+
+    def evaluate(self, images: str | Path, **other: Any) -> LabelScores:
+        """Classify the images of a test set (a folder with a folder for every class, or an .npz) and score that."""
+        source = open_images(str(images), "test", self.preprocessor.format.scale)
+        truth = self._numbers(source.labels, source.place)
+
+        def whole() -> Iterator[Pixels]:
+            for index, found in enumerate(source):
+                if isinstance(found, BadImage):
+                    raise DataError(f"{found}; a test set has to be whole: mend it or remove it")
+                yield self.image_loader.fit(found[0], source.place(index)).pixels
+
+        return self._scores(truth, self.probabilities(whole()))
+
+    def score(self, dev: Images[str]) -> LabelScores:
+        return self._scores(self._numbers(dev.labels, dev.places.__getitem__), self.probabilities(dev.pixels))
+
+    def _scores(self, truth: Sequence[int], probabilities: Tensor) -> LabelScores:
+        found = evaluate_labels(truth, probabilities.argmax(-1).tolist(), self.labels)
+        return ImageScores(found.size, found.scores, found.classes, found.confusion)
+
+    def sample(self, dev: Images[str], size: int) -> Images[str]:
+        return dev[:: max(1, -(-len(dev.places) // size))]
+
+    def validate(self, dev: Images[str], size: int) -> Validation:
+        """Accuracy on a part of the dev set, and the mean loss."""
+        chosen = self.sample(dev, size)
+        truth = self._numbers(chosen.labels, chosen.places.__getitem__)
+        place, label = chosen.places[0], chosen.labels[0]
+        return validation(self.probabilities(chosen.pixels), truth, lambda given: (place, self.labels[given], label))
+
+    def _numbers(self, labels: Sequence[str], place: Callable[[int], str]) -> list[int]:
+        places = {label: index for index, label in enumerate(self.labels)}
+        for index, label in enumerate(labels):
+            if label not in places:
+                raise DataError(
+                    f"{place(index)}: has the label {shown_text(label)}, which the model {self.path} does not know: "
+                    f"it knows {', '.join(self.labels[:20])}"
+                )
+        return [places[label] for label in labels]

@@ -1,0 +1,1 @@
+"""Language modelling: what comes next in a text, and so, how it goes on."""

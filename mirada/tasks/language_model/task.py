@@ -1,0 +1,152 @@
+"""The task as training, bundles and the command line see it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mirada.bundle import need
+from mirada.contracts import Loss, SequenceBatch
+from mirada.data.quality import Notify
+from mirada.data.stream import Spans, StreamBatches
+from mirada.data.tokenizer import Tokenizer, TokenizerConfig
+from mirada.decoding import DecodeConfig
+from mirada.errors import ConfigError
+from mirada.tasks.language_model.data import (
+    Lines,
+    PreparedText,
+    Report,
+    Spelling,
+    TextConfig,
+    dump,
+    load,
+    load_counts,
+    prepare,
+)
+from mirada.tasks.language_model.model import PIECE, LanguageModel
+from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor
+from mirada.tasks.task import DataSummary, Task
+from mirada.training.losses import NextToken
+
+
+class Windows(StreamBatches):
+    """Pieces in random order, each for itself: so none says where it begins, and nothing is carried over."""
+
+    def load(self, rows: Spans) -> SequenceBatch:
+        return replace(super().load(rows), rows=None)
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text, ready to train on."""
+
+    data: PreparedText
+    config: TextConfig
+
+    @property
+    def preprocessor(self) -> LanguageModelPreprocessor:
+        return LanguageModelPreprocessor(Spelling(self.data.tokenizer), self.data.counts)
+
+    @property
+    def dev(self) -> Lines:
+        return self.data.dev
+
+    def batches(self, tokens: int, seed: int) -> StreamBatches:
+        length, kind = self.config.length or PIECE, StreamBatches if self.config.carry else Windows
+        return kind(self.data.stream, max(1, tokens // length), length, seed, not self.config.carry)
+
+    def report(self) -> dict[str, Any]:
+        return asdict(self.data.report)
+
+    def summary(self) -> DataSummary:
+        report = self.data.report
+        held = " (held out, the end of the text)" if report.held_out else ""
+        notes = list(report.notes)
+        if report.unknown:
+            notes.append(f"{report.unknown:,} of its {report.unit} are not in the vocabulary and are read as <unk>")
+        return DataSummary(
+            f"{report.characters:,} characters in {report.lines:,} lines, {report.tokens:,} tokens; dev "
+            f"{report.dev_characters:,} characters{held}; {report.vocabulary:,} {report.unit}",
+            notes,
+            report.excluded,
+        )
+
+    def dev_file(self) -> str:
+        return dump(self.dev)
+
+
+class LanguageModelTask(Task):
+    """A text, and how it goes on."""
+
+    name = "language_model"
+    verb = "generate"
+    model = LanguageModel
+    default_model = "lstm"
+    sections = {"data": TextConfig, "tokenizer": TokenizerConfig, "decode": DecodeConfig}
+    defaults = {
+        "tokenizer": {"unit": "characters"},
+        "decode": {"sample": True, "temperature": 0.8},
+        # Shakespeare's plays, LSTM of width 128, 600,000 characters: rates of 4e-3, 8e-3 and 16e-3 gave 3.61, 2.94 and
+        # 2.62 bits per character in batches of 2,048, once each; Adam at 16e-3 gave 2.79.
+        "train": {"label_smoothing": 0.0, "lr": 1.6e-2, "max_batch_tokens": 2048, "validate_sentences": 200},
+    }
+    used = ("data", "decode")
+
+    def complete(self, built: dict[str, Any]) -> dict[str, Any]:
+        data, model, tokenizer = built["data"], built["model"], built["tokenizer"]
+        if "normalize" not in tokenizer.model_fields_set:
+            tokenizer = tokenizer.model_copy(update={"normalize": False})
+        remembers = model.name != "gpt"
+        length = data.length or (PIECE if remembers else model.max_length)
+        carry = remembers if data.carry is None else data.carry
+        data = data.model_copy(update={"length": length, "carry": carry})
+        return {**built, "data": data, "tokenizer": tokenizer}
+
+    def check(self, built: Mapping[str, Any]) -> None:
+        data, model = built["data"], built["model"]
+        if built["tokenizer"].normalize:
+            raise ConfigError(
+                "tokenizer.normalize=true: a language model reads and writes a text as it is, to the last space; leave "
+                "it out"
+            )
+        if data.length > model.max_length:
+            raise ConfigError(f"data.length={data.length} must not be above model.max_length={model.max_length}")
+
+    def describe(self, card: Mapping[str, Any]) -> list[tuple[str, str]]:
+        data = card["data"]
+        left_out = sum(data["excluded"].values())
+        return [
+            ("data", f"{data['characters']:,} characters, {data['lines']:,} lines, {left_out:,} left out"),
+            ("dev", f"{data['dev_characters']:,} characters" + (", the end of the text" if data["held_out"] else "")),
+            ("units", f"{data['vocabulary']:,} {data['unit']}"),
+        ]
+
+    def prepare(
+        self,
+        built: Mapping[str, Any],
+        folder: Path,
+        notify: Notify,
+        preprocessor: LanguageModelPreprocessor | None = None,
+    ) -> Text:
+        learned = preprocessor.tokenizer if preprocessor else None
+        return Text(prepare(built["data"], built["tokenizer"], folder, notify, learned), built["data"])
+
+    def open(self, files: Mapping[str, bytes], where: Path) -> LanguageModelPreprocessor:
+        need(files, where, "tokenizer.json", "counts.json")
+        tokenizer = Tokenizer.load(where / "tokenizer.json")
+        return LanguageModelPreprocessor(
+            Spelling(tokenizer), load_counts(files["counts.json"], tokenizer.size, where / "counts.json")
+        )
+
+    def read_dev(self, text: str) -> Lines:
+        return load(text)
+
+    def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
+        return NextToken(smoothing)
+
+    report = Report
+
+
+TASK = LanguageModelTask()

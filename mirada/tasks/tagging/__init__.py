@@ -1,0 +1,1 @@
+"""Tagging, many to many and aligned: a label, or a number, for every word."""

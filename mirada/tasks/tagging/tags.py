@@ -1,0 +1,187 @@
+"""Tagged sentences as they are read, and what a tagger needs besides its weights.
+
+A word is cut by itself, and its first piece stands for it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate, chain
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel, Field, FiniteFloat, model_validator
+
+from mirada.config import Section
+from mirada.contracts import EOS, Sizes
+from mirada.data.quality import fingerprint
+from mirada.data.readers.conll import Conll, Tagged
+from mirada.data.splits import LabelNames
+from mirada.data.text import shown_path
+from mirada.data.tokenizer import Tokenizer
+from mirada.errors import BundleError, DataError
+from mirada.files import read_bytes
+from mirada.parsing import read_json
+
+MOST_KNOWN = 4_000_000
+"""Different words of which a model remembers that it has seen them."""
+
+Example = tuple[list[str], list[str]]
+Examples = list[Example]
+"""Sentences as words and their tags, to measure with."""
+
+Hashes = npt.NDArray[np.uint64]
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_LARGEST = 1e50
+
+
+class TaggedConfig(Section):
+    """Which tagged sentences to learn from."""
+
+    files: tuple[str, ...] = ()
+    """A word and its tag on each line, a blank line between sentences (CoNLL, CoNLL-U, plain or gzipped)."""
+    dev: tuple[str, ...] = ()
+    """The dev set, likewise. Held out of the data when not given."""
+    hold_out: float = Field(0.1, gt=0, lt=1)
+    """The share of the sentences to hold out when there is no dev file; 10,000 at most."""
+    max_tokens: int = Field(200, ge=4)
+    """Sentences with more tokens than this are left out of training; at use they are tagged piece by piece."""
+    columns: tuple[str, ...] = ()
+    """The words and their tags, by number from 1, in CoNLL-U also by name."""
+    invalid_bytes: Literal["refuse", "drop"] = "refuse"
+    """What to do about sentences with bytes that are not UTF-8: refuse the file, or leave them out (of training)."""
+    tags: Literal["auto", "labels", "numbers"] = "auto"
+    """What the tags are. `auto`: numbers if all are, and some have a decimal point or there are over 50 of them."""
+    duplicates: Literal["drop", "keep"] = "drop"
+    """Sentences that occur again with the same tags."""
+    vectors: str | None = None
+    """A word2vec or GloVe text file: the word vectors that training starts from."""
+
+    @model_validator(mode="after")
+    def _something(self) -> TaggedConfig:
+        if not self.files:
+            raise ValueError("there is no data: give a file with a word and its tag on each line")
+        return self
+
+    def open(self, paths: Sequence[str]) -> TaggedFiles:
+        return TaggedFiles(paths, self.columns, self.invalid_bytes == "drop")
+
+
+class TaggedFiles:
+    """Files of tagged text, opened: all their sentences in order, as often as you like."""
+
+    def __init__(self, paths: Sequence[str], columns: Sequence[str], lenient: bool):
+        self.readers = [Conll(path, columns, lenient) for path in paths]
+
+    def __iter__(self) -> Iterator[Tagged]:
+        return chain.from_iterable(self.readers)
+
+    def __str__(self) -> str:
+        names = [shown_path(reader.path) for reader in self.readers]
+        return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def read_tagged(files: TaggedFiles) -> Examples:
+    """A set to measure with, all of it: one that cannot be read whole is refused."""
+    examples: Examples = []
+    for sentence in files:
+        if sentence.problem:
+            raise DataError(
+                f"{shown_path(sentence.file)}, line {sentence.line}: a sentence with {sentence.problem}; what is "
+                "measured with is read whole: correct it, or take it out"
+            )
+        examples.append((list(sentence.words), list(sentence.tags)))
+    if not examples:
+        raise DataError(f"{files}: has no tagged sentences to measure with")
+    return examples
+
+
+def as_number(tag: str) -> float | None:
+    """The number that a tag is, if it is one."""
+    if not _NUMBER.fullmatch(tag):
+        return None
+    value = float(tag)
+    return value if abs(value) <= _LARGEST else None
+
+
+@dataclass(frozen=True, eq=False)
+class Tags:
+    """What tagging needs besides weights: pieces, and labels or a scale."""
+
+    tokenizer: Tokenizer
+    labels: list[str]
+    """None if the tags are numbers."""
+    mean: float = 0.0
+    deviation: float = 1.0
+    """Of the numbers in the training set: the model's are (y − mean) / deviation."""
+    words: Hashes = field(default_factory=lambda: np.zeros(0, np.uint64))
+    """Fingerprints of the words of the training set, in order; none if there are too many."""
+
+    @property
+    def numeric(self) -> bool:
+        return not self.labels
+
+    @property
+    def sizes(self) -> Sizes:
+        return Sizes(self.tokenizer.size, len(self.labels) or 1, numeric_outputs=self.numeric)
+
+    def unseen(self, sentences: Iterable[Sequence[str]]) -> list[list[bool]] | None:
+        """Of each word whether it is not in the training set, if that is known."""
+        if not len(self.words):
+            return None
+        given = list(sentences)
+        hashes = fingerprints(chain.from_iterable(given))
+        near = self.words[np.searchsorted(self.words, hashes).clip(max=len(self.words) - 1)]
+        ends = np.cumsum([len(words) for words in given])[:-1]
+        return [new.tolist() for new in np.split(near != hashes, ends)]
+
+    def files(self) -> dict[str, bytes]:
+        about = {"mean": self.mean, "deviation": self.deviation} if self.numeric else {"labels": self.labels}
+        return {
+            "tokenizer.json": self.tokenizer.to_json().encode("utf-8"),
+            "tags.json": json.dumps(about, ensure_ascii=False).encode("utf-8"),
+            "words.u64": self.words.astype("<u8").tobytes(),
+        }
+
+    @classmethod
+    def read(cls, folder: Path) -> Tags:
+        """What `files` wrote."""
+        about: _About = read_json(folder / "tags.json", _About, BundleError)
+        if bool(about.labels) == (about.mean is not None):
+            raise BundleError(f"{folder / 'tags.json'}: has neither labels nor a scale of numbers")
+        content = read_bytes(folder / "words.u64", BundleError, 8 * MOST_KNOWN)
+        if len(content) % 8:
+            raise BundleError(f"{folder / 'words.u64'}: is cut: {len(content):,} bytes are no whole number of words")
+        words = np.frombuffer(content, dtype="<u8").astype(np.uint64)
+        tokenizer = Tokenizer.load(folder / "tokenizer.json")
+        return cls(tokenizer, about.labels, about.mean or 0.0, about.deviation, words)
+
+
+class _About(BaseModel):
+    """What tags.json says: labels, or a scale of numbers."""
+
+    labels: LabelNames = []
+    mean: FiniteFloat | None = None
+    deviation: FiniteFloat = Field(1.0, gt=0)
+
+
+def cut(tokenizer: Tokenizer, sentences: Sequence[Sequence[str]]) -> list[tuple[list[int], list[int]]]:
+    """Of each sentence the pieces of its words in a row, and where in it each word begins; every word has a piece."""
+    words = list(dict.fromkeys(chain.from_iterable(sentences)))
+    nothing = [tokenizer.unknown or EOS]  # of a word that is white space, or has no letters at all
+    pieces = {word: ids or nothing for word, ids in zip(words, tokenizer.encode(words), strict=True)}
+    found = []
+    for sentence in sentences:
+        parts = [pieces[word] for word in sentence]
+        starts = list(accumulate(map(len, parts), initial=0))[:-1]
+        found.append((list(chain.from_iterable(parts)), starts))
+    return found
+
+
+def fingerprints(words: Iterable[str]) -> Hashes:
+    return np.fromiter(map(fingerprint, words), dtype=np.uint64)

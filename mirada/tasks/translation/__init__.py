@@ -1,0 +1,1 @@
+"""Translation, many to many: sentences in one language to sentences in another."""

@@ -1,0 +1,123 @@
+"""Fills the gaps of a gettext catalog by translation. Each line of a message is translated by itself, spaces kept."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mirada.data import language
+from mirada.data.placeholders import found
+from mirada.data.po import Catalog
+from mirada.data.readers.catalogs import fits, language_in_header, language_in_path
+from mirada.errors import UsageError
+from mirada.tasks.translation.translator import Translation
+
+FORCE = "fill it all the same: --force"
+
+
+@dataclass(frozen=True)
+class Filling:
+    """A catalog with its gaps filled, and what a person should look at."""
+
+    content: bytes
+    filled: int
+    """Entries that had no translation and now have one, marked fuzzy."""
+    left: int
+    """Entries that had none and still have none."""
+    problems: tuple[tuple[int, str], ...]
+    """Line of an entry, and why it was left empty or needs care."""
+    doubts: tuple[str, ...] = ()
+    """What speaks against filling this catalog with this model."""
+
+
+def lines_of(catalog: Catalog) -> list[str]:
+    """The distinct lines to translate, without the spaces around them."""
+    messages = [text for gap in catalog.gaps for text in (gap.text, gap.plural)]
+    return list(dict.fromkeys(line.strip() for text in messages for line in text.split("\n") if line.strip()))
+
+
+def fill(catalog: Catalog, translated: Mapping[str, Translation], keep_damaged: bool = False) -> Filling:
+    """Fill in the translations of `lines_of`. Of the n best, the first that keeps all placeholders is taken.
+
+    An entry stays empty if a line of it has none that does, unless `keep_damaged`.
+    """
+    problems: list[tuple[int, str]] = []
+    singulars, plurals, filled = [], [], 0
+    for gap in catalog.gaps:
+        texts = []
+        for message in (gap.text, gap.plural):
+            parts = [_line(line, translated, keep_damaged) for line in message.split("\n")]
+            problems += [(gap.line, fault) for _, fault in parts if fault]
+            text = "\n".join(text or "" for text, _ in parts)
+            if alien := catalog.lacks(text):
+                problems.append((gap.line, f"{alien}; left empty"))
+            texts.append("" if alien or any(text is None for text, _ in parts) else text)
+        singulars.append(texts[0])
+        plurals.append(texts[1])
+        filled += bool(texts[0].strip() and (texts[1].strip() or not gap.plural))
+    left = len(catalog.gaps) - filled
+    return Filling(catalog.filled(singulars, plurals), filled, left, tuple(problems))
+
+
+def _line(line: str, translated: Mapping[str, Translation], keep_damaged: bool) -> tuple[str | None, str]:
+    """A line's translation between the spaces of the original, if there is one to fill in, and what is wrong."""
+    inner = line.strip()
+    if not inner:
+        return line, ""
+    translation = translated[inner]
+    if translation.problem:
+        return None, f"{translation.problem}; it is left untranslated"
+    options = [text for text, _ in translation.alternatives] or [translation.text]
+    damages = [damage(inner, text) for text in options]
+    best = damages.index("") if "" in damages else 0
+    before, after = line[: len(line) - len(line.lstrip())], line[len(line.rstrip()) :]
+    text = before + options[best] + after
+    if not damages[best]:
+        return text, "; ".join(translation.notes)
+    outcome = "filled in all the same" if keep_damaged else "left empty"
+    remarks = "; ".join([f"{damages[best]}; {outcome}", *translation.notes])
+    return (text, remarks) if keep_damaged else (None, remarks)
+
+
+def damage(source: str, translation: str) -> str:
+    """What a translation did to the placeholders of its source; nothing if they are all there and no others."""
+    wanted, there = found(source)["placeholder"], found(translation)["placeholder"]
+    lost, added = Counter(wanted) - Counter(there), Counter(there) - Counter(wanted)
+    if lost:
+        return f"its translation lost {', '.join(lost.elements())}"
+    if added:
+        return f"its translation has {', '.join(added.elements())}, which the text has not"
+    if _by_place(wanted) != _by_place(there):
+        return f"its translation changed the order of {', '.join(_by_place(wanted))}"
+    return ""
+
+
+def _by_place(placeholders: list[str]) -> list[str]:
+    """Those that are filled by their order: %s and %d, not %1$s, %(name)s, {name} or %%."""
+    return [mark for mark in placeholders if mark[0] == "%" and mark[-1].isalpha() and not {"(", "$"} & set(mark)]
+
+
+# --- the languages of a catalog and of a model --------------------------------------------------------------------
+
+
+def other_language(catalog: Catalog, target: str | None) -> str:
+    """The catalog's language, by its header or else its path, if it is not the one that a model translates into."""
+    there = language_in_header(catalog.header) or language_in_path(catalog.path)
+    return there if target and there and not fits(target, there) else ""
+
+
+def check_language(catalog: Catalog, source: str | None, target: str | None, force: bool = False) -> list[str]:
+    """Refuse a catalog whose header says another language than a model's; what is doubtful else, a line each."""
+    doubts = []
+    if other := other_language(catalog, target):
+        said = f"{catalog.name}: is in {other} by its {{}}, and the model translates into {target}"
+        if not language_in_header(catalog.header):
+            doubts.append(said.format("path"))
+        elif not force:
+            raise UsageError(f"{said.format('header')}; take a model for {other}, correct the header, or {FORCE}")
+        else:
+            doubts.append(said.format("header"))
+    if texts := language.other_than(source, [gap.text for gap in catalog.gaps]):
+        doubts.append(f"{catalog.name}: its texts look like {texts}, and the model translates from {source}")
+    return doubts

@@ -1,0 +1,56 @@
+"""The training recipe: its defaults are decisions, and every setting has its bounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from mirada.training.config import TrainConfig
+
+RECIPE: dict[str, Any] = {
+    "optimizer": "muon", "lr": 8e-3, "betas": (0.9, 0.98), "momentum": 0.9, "weight_decay": 0.0, "penalty": 0.0,
+    "schedule": "auto", "warmup": 100, "max_batch_tokens": 4000, "accumulate": 1, "label_smoothing": 0.1, "clip": 1.0,
+    "average": 0.02, "validate_sentences": 400, "seed": 1, "device": "auto",
+}  # fmt: skip
+OPEN = (
+    *("preset", "batch_tokens", "base", "minutes", "epochs", "steps", "patience"),
+    *("validate_every", "final_sentences", "checkpoint_every", "threads"),
+)
+
+
+def test_the_defaults_are_the_recipe() -> None:
+    assert TrainConfig().model_dump() == {**RECIPE, **dict.fromkeys(OPEN)}
+
+
+BOUNDS: dict[str, tuple[list[Any], list[Any]]] = {  # what is taken, and what is just beyond it
+    "lr": ([1e-9], [0, -1, float("inf"), float("nan")]),
+    "betas": ([(0.0, 0.0), (0.99, 0.999)], [(0.9, 1.0), (-0.1, 0.9), (0.9,)]),
+    **dict.fromkeys(("momentum", "label_smoothing", "average"), ([0, 0.999], [-0.001, 1])),
+    **dict.fromkeys(("weight_decay", "penalty", "clip"), ([0, 10], [-0.001, float("inf")])),
+    **dict.fromkeys(("batch_tokens", "max_batch_tokens"), ([16, 10**6], [15])),
+    **dict.fromkeys(
+        (
+            *("accumulate", "epochs", "steps", "patience", "validate_every"),
+            *("validate_sentences", "final_sentences", "checkpoint_every"),
+        ),
+        ([1, 10**6], [0, -1, 1.5]),
+    ),
+    "warmup": ([0], [-1]),
+    "minutes": ([0.01], [0, -1, float("inf")]),
+    "seed": ([0, 2**32 - 1], [-1, 2**32]),
+    "threads": ([1, 1024], [0, 1025]),
+    "optimizer": (["adam", "sgd"], ["lion"]),
+    "schedule": (["constant", "inverse_sqrt"], ["square"]),
+}
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_every_setting_has_its_bounds(name: str) -> None:
+    good, bad = BOUNDS[name]
+    for value in good:
+        assert getattr(TrainConfig.model_validate({name: value}), name) == value
+    for value in bad:
+        with pytest.raises(ValidationError, match=name):
+            TrainConfig.model_validate({name: value})
