@@ -209,8 +209,8 @@ def test_other_models_do_not_see(folder: Path, tmp_path: Path) -> None:
         "train", folder, "--task", "image_classification", "--model", "lstm", "--out", tmp_path / "b", code=2
     )
     assert said == (
-        "mirada: --model lstm: is not for image_classification but for classification, tagging, forecasting, language_model; "
-        "for image_classification there are: vit"
+        "mirada: --model lstm: is not for image_classification but for classification, tagging, forecasting, "
+        "language_model; for image_classification there are: vit"
     )
     with pytest.raises(ConfigError, match="--model vit: is not for tagging but for image_classification"):
         mirada.train(folder, task="tagging", model="vit", out=tmp_path / "b")

@@ -26,7 +26,7 @@ from mirada.data.po import (
     singular_form,
     whole,
 )
-from mirada.data.readers.pair import Pair, Wanted, matches
+from mirada.data.readers.pair import Format, Pair, Wanted, matches
 from mirada.data.text import StrPath, faults_named, opened, shown_path
 from mirada.errors import DataError, UsageError
 
@@ -370,3 +370,9 @@ def _suffix(file: str) -> str:
 
 def _without_suffix(file: str) -> str:
     return _SUFFIX.sub("", file)
+
+
+FORMATS = {
+    "po": Format(Po, (".po", ".pot"), (b"msgid ",)),
+    "mo": Format(Mo, (".mo", ".gmo"), (b"\xde\x12\x04\x95", b"\x95\x04\x12\xde")),
+}

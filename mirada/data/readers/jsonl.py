@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mirada.data.readers.names import are_names, is_number, named_columns, nearest
-from mirada.data.readers.pair import Pair, Wanted, references
+from mirada.data.readers.pair import Format, Pair, Wanted, references
 from mirada.data.text import StrPath, lines, shown_path, shown_text
 from mirada.errors import DataError, UsageError
 
@@ -221,3 +221,6 @@ def _text(value: Any, problems: list[str], lenient: bool) -> str:
 
 def _listed(names: Collection[str]) -> str:
     return ", ".join(shown_text(name, 30) for name in itertools.islice(names, 20)) + (", …" if len(names) > 20 else "")
+
+
+FORMATS = {"jsonl": Format(JsonLines, (".jsonl", ".ndjson", ".json"), (b"{",))}

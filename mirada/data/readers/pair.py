@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -66,6 +66,16 @@ class Reader(Protocol):
     """One line on how the file is read: "CSV with ';' between cells, columns 'es' and 'en'"."""
 
     def __iter__(self) -> Iterator[Pair]: ...
+
+
+@dataclass(frozen=True)
+class Format:
+    """A file format: what reads it, and how to recognise it."""
+
+    reader: Callable[[str, Wanted], Reader]
+    suffixes: tuple[str, ...] = ()
+    beginnings: tuple[bytes, ...] = ()
+    """The first bytes of such files, for those whose name does not tell."""
 
 
 def too_many_columns(name: str, line: int, count: int) -> DataError:

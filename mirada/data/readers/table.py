@@ -17,7 +17,7 @@ from mirada.data.readers.names import (
     nearest,
     two_languages,
 )
-from mirada.data.readers.pair import MOST_COLUMNS, Pair, Wanted, references, too_many_columns
+from mirada.data.readers.pair import MOST_COLUMNS, Format, Pair, Wanted, references, too_many_columns
 from mirada.data.text import LONGEST_LINE, StrPath, lines, shown_path, shown_text
 from mirada.errors import DataError, UsageError
 
@@ -304,3 +304,6 @@ def place_of(name: str, first: Sequence[str], asked: str) -> int:
 def _listed(cells: Sequence[str]) -> str:
     shown = ", ".join(f"{number} {shown_text(cell.strip(), 30)}" for number, cell in enumerate(cells[:20], 1))
     return shown + (", …" if len(cells) > 20 else "")
+
+
+FORMATS = {"csv": Format(Table, (".csv",))}

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 from xml.parsers import expat
 
-from mirada.data.readers.pair import Pair, Wanted, matches, references
+from mirada.data.readers.pair import Format, Pair, Wanted, matches, references
 from mirada.data.text import LONGEST_LINE, StrPath, faults_named, opened, shown_path, shown_text
 from mirada.errors import DataError, UsageError
 
@@ -262,3 +262,7 @@ class _Parser:
             if byte >= 0x80:
                 way_out = "if the file is Latin-1, convert it with `iconv -f latin1 -t utf8`"
         return DataError(f"{self._name}, line {fault.lineno}, column {fault.offset + 1}: {reason}; {way_out}")
+
+
+_UTF_16 = (b"<\0?\0x\0", b"\0<\0?\0x")  # without a byte order mark
+FORMATS = {"tmx": Format(Tmx, (".tmx",), (b"<?xml", b"<tmx", *_UTF_16))}

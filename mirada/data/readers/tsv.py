@@ -4,7 +4,8 @@ import itertools
 from collections.abc import Iterator
 
 from mirada.data.readers.names import HEADER_PROBE, is_header
-from mirada.data.readers.pair import ANYTHING, MOST_COLUMNS, Pair, Wanted, references, too_many_columns
+from mirada.data.readers.pair import ANYTHING, MOST_COLUMNS, Format, Pair, Reader, Wanted, references, too_many_columns
+from mirada.data.readers.table import Table
 from mirada.data.text import StrPath, lines, shown_path, shown_text
 from mirada.errors import DataError
 
@@ -53,3 +54,12 @@ class Tsv:
                 raise too_many_columns(shown_path(self.path), number, line.count("\t") + 1)
             source, *targets = line.split("\t")
             yield Pair(source, references(targets or [""]), self.path, number)
+
+
+def _open(path: str, wanted: Wanted) -> Reader:
+    """Lines of pairs, or a table whose cells are separated by tabs."""
+    table = wanted.columns or wanted.labels or has_header(path, wanted)
+    return Table(path, wanted) if table else Tsv(path, wanted)
+
+
+FORMATS = {"tsv": Format(_open, (".tsv",))}
