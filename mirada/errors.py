@@ -6,7 +6,7 @@
     ├── DataError               a file that cannot be read as what it is said to be
     ├── BundleError             a bundle that is damaged, incomplete or from a newer Mirada
     ├── InputError              a sentence that a model cannot take
-    ├── TrainingError           a run that cannot go on (disk full, losses that stay non-finite, …)
+    ├── TrainingError           a run that cannot continue (disk full, losses that stay non-finite, …)
     └── Interrupted             a run that was asked to stop, saved itself and can be resumed  (exit code 130)
 
 The message is for the person at the keyboard: what, where (file, line, value) and the way out.
@@ -17,6 +17,13 @@ class MiradaError(Exception):
     """Anything Mirada says no to. `exit_code` is what the command line ends with."""
 
     exit_code = 1
+
+    def __str__(self) -> str:
+        """The message, safe to print: control characters of quoted file names and data are shown as escapes."""
+        text = super().__str__()
+        if text.isprintable():
+            return text
+        return "".join(char if char.isprintable() or char == "\n" else repr(char)[1:-1] for char in text)
 
 
 class UsageError(MiradaError):

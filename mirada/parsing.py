@@ -159,6 +159,8 @@ def _check_plain(value: Any, names: bool = False, halves: bool = False) -> None:
             waiting += [(child, depth + 1) for child in value]
         elif isinstance(value, str):
             _check_text(value, halves)
+            if names and "\0" in value:
+                raise Malformed(f"{shown(value)} has a NUL character")
         elif isinstance(value, int):
             if abs(value) > LARGEST_INTEGER:
                 raise Malformed(f"it has a number of {value.bit_length()} bits")

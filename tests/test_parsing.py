@@ -73,6 +73,7 @@ def test_json_lines_name_the_line() -> None:
         (f"a: {2**70}", "a number of 71 bits"),
         ("a: 1\nb: 2\na: 3\n", "line 1: has a key twice"),
         ('"a\\0b": 2\n', "stands where a name should be"),
+        ('train:\n  base: "a\\0b"\n', "has a NUL character"),
         ("1: 2\n", "1 stands where a name should be"),
         ("a: !!binary eA==\n", "line 1: has a tag"),
         ("a: !!timestamp x\n", "line 1: has a tag"),
