@@ -39,7 +39,8 @@ from mirada.errors import BundleError
 from mirada.files import read_bytes, sync_folder, write_bytes, write_text
 from mirada.tensors import check_forms, forms_of, load_tensors, read_content
 
-FORMAT = 2
+FORMAT = 3
+"""Of bundles written today; older ones are read too. 2: text of the data in `data/`. 3: names of tasks (`former_names`)."""
 LARGEST_WEIGHT = 1e9
 """No trained model has larger ones, and what is computed with such numbers is not finite."""
 PARTIAL, NEW = "bundle.partial", "bundle.new"
