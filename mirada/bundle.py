@@ -40,7 +40,7 @@ from mirada.files import read_bytes, sync_folder, write_bytes, write_text
 from mirada.tensors import check_forms, forms_of, load_tensors, read_content
 
 FORMAT = 3
-"""Of bundles written today; older ones are read too. 2: text of the data in `data/`. 3: names of tasks (`former_names`)."""
+"""What is written today; older bundles are read too. 2: text of the data in `data/`. 3: tasks have other names."""
 LARGEST_WEIGHT = 1e9
 """No trained model has larger ones, and what is computed with such numbers is not finite."""
 PARTIAL, NEW = "bundle.partial", "bundle.new"
