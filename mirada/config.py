@@ -140,7 +140,10 @@ def parse(content: bytes, where: str | Path) -> Values:
         raise ConfigError(
             f"{where}: a configuration is made of 'section:' and 'key: value' lines, not of {values!r:.40}"
         )
-    return current_names(values)
+    for name, section in values.items():
+        if name != "task" and not isinstance(section, dict | None):
+            raise ConfigError(f"{where}: {name}: is a section of 'key: value' lines, not {section!r:.40}")
+    return current_names({name: {} if section is None else section for name, section in values.items()})
 
 
 def override(text: str) -> Values:

@@ -331,3 +331,15 @@ def test_the_mechanics_know_no_section() -> None:
 def test_threads_that_cannot_be(threads: int, trained: TranslationModel) -> None:
     said = refused("translate", trained.path, "el gato", "--threads", threads, code=2)
     assert said.startswith(f"mirada: --threads {threads}: must be at least 1")
+
+
+@pytest.mark.parametrize("value", ["-.inf", "[1]", "text", "3"])
+def test_a_section_of_a_file_holds_settings(tmp_path: Path, value: str) -> None:
+    (tmp_path / "c.yaml").write_text(f"task: translation\ntrain: {value}\n")
+    with pytest.raises(ConfigError, match="c.yaml: train: is a section"):
+        read(tmp_path / "c.yaml")
+
+
+def test_a_section_of_a_file_may_be_empty(tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text("train:\n")
+    assert read(tmp_path / "c.yaml") == {"train": {}}
