@@ -336,7 +336,7 @@ def test_threads_that_cannot_be(threads: int, trained: TranslationModel) -> None
 @pytest.mark.parametrize("value", ["-.inf", "[1]", "text", "3"])
 def test_a_section_of_a_file_holds_settings(tmp_path: Path, value: str) -> None:
     (tmp_path / "c.yaml").write_text(f"task: translation\ntrain: {value}\n")
-    with pytest.raises(ConfigError, match="c.yaml: train: is a section"):
+    with pytest.raises(ConfigError, match=r"c\.yaml: train: is a section"):
         read(tmp_path / "c.yaml")
 
 
