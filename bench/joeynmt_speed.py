@@ -142,12 +142,12 @@ def ours(file: Path) -> tuple[dict[str, Block], dict[str, int]]:
     from mirada.device import keep_memory, settle
     from mirada.models.seq2seq import Seq2Seq, Seq2SeqConfig
     from mirada.training.config import TrainConfig
-    from mirada.training.losses import CrossEntropy
+    from mirada.training.losses import TargetTokenLoss
     from mirada.training.optimizers import Optimizers, clip
 
     settle("cpu", torch.get_num_threads())
     keep_memory()
-    objective = CrossEntropy()
+    objective = TargetTokenLoss()
     blocks: dict[str, Block] = {}
     parameters: dict[str, int] = {}
 

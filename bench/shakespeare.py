@@ -132,7 +132,7 @@ def their_scores(network: Any) -> Scores:
 
 
 def our_scores(network: Any) -> Scores:
-    return lambda ids: network.output(network.read(SequenceBatch(ids, torch.full((len(ids),), ids.shape[1]))))
+    return lambda ids: network.output(network.encode(SequenceBatch(ids, torch.full((len(ids),), ids.shape[1]))))
 
 
 @torch.inference_mode()

@@ -12,7 +12,7 @@ import torch
 
 from bench.peer import batches, marian, ours
 from mirada.contracts import PAD, Batch
-from mirada.training.losses import CrossEntropy
+from mirada.training.losses import TargetTokenLoss
 
 ROUNDS, STEPS = 5, 4
 
@@ -22,7 +22,7 @@ def main() -> None:
     runs = plan.epoch(0)
     models = {"mirada": ours(), "transformers": marian()}
     optimizers = {name: torch.optim.AdamW(model.parameters(), 1e-4, fused=True) for name, model in models.items()}
-    objective = CrossEntropy(0.1)
+    objective = TargetTokenLoss(0.1)
 
     def mirada_loss(batch: Batch) -> torch.Tensor:
         return objective(models["mirada"], batch).total

@@ -1,4 +1,4 @@
-"""What the parts hand each other: batches, losses, steps of generation, networks, recordings and switches.
+"""What the modules of Mirada hand each other: batches, losses, steps of generation, networks.
 
 Axes, named the same everywhere:
     B batch   S source length   T target length   D width   H heads   K head width (d_k)
@@ -9,9 +9,8 @@ Masks are bool and True means *may attend*, everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -20,13 +19,15 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from mirada.parts import Part
+
 PAD, BOS, EOS = 0, 1, 2
 """The ids of padding, start and end: the same in every vocabulary."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Sentences side by side, padded with PAD. It owns the masks and the shift between input and output.
+    """Sentence pairs, padded with PAD. It owns the masks and the shift between input and output.
 
     `target` holds BOS … EOS when a model trains, and BOS plus a forced prefix (perhaps empty) when it generates.
     """
@@ -34,7 +35,7 @@ class Batch:
     source: Tensor  # [B, S] ids
     target: Tensor  # [B, T+1] ids
     rows: Tensor | None = None  # [B] which sentences of the corpus these are
-    epoch: float = 0.0  # how far the training is that this batch belongs to
+    epoch: float = 0.0  # how far training has come, in epochs
 
     @cached_property
     def source_mask(self) -> Tensor:
@@ -42,13 +43,19 @@ class Batch:
 
     @property
     def target_input(self) -> Tensor:
-        """What the decoder sees: everything but the last token."""
+        """The decoder's input: everything but the last token."""
         return self.target[:, :-1]  # [B, T]
 
     @property
     def target_output(self) -> Tensor:
-        """What the decoder must say: everything but the first token."""
+        """What the decoder has to predict: everything but the first token."""
         return self.target[:, 1:]  # [B, T]
+
+    @property
+    def prefix(self) -> SequenceBatch:
+        """BOS and the forced prefix as a sequence to read."""
+        lengths = torch.full((len(self.target),), self.target.shape[1], device=self.target.device)
+        return SequenceBatch(self.target, lengths)
 
     @property
     def size(self) -> int:
@@ -61,7 +68,7 @@ class Batch:
 
     @property
     def cells(self) -> int:
-        """Tokens with the padding: what the machine pays for."""
+        """Tokens including padding: what is computed."""
         return self.source.numel() + self.target_output.numel()
 
     def to(self, device: torch.device) -> Batch:
@@ -70,7 +77,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Captions(Batch):
-    """Images, and what is said of them: the source is pixels [B, C, 1, H, W], read as so many patches."""
+    """Images and their captions: the source is pixels [B, C, 1, H, W], split into so many patches."""
 
     patches: int = 0
 
@@ -85,9 +92,9 @@ class Captions(Batch):
 
 @dataclass(frozen=True)
 class SequenceBatch:
-    """Sequences to be read, side by side, with padding behind them; and what is true of them, when that is known.
+    """Sequences to encode, padded at the end; and their truth, where it is known.
 
-    What `truth` is, is the task's affair: a class for each sequence [B], a label or a number for each step [B, T(, O)].
+    What `truth` is depends on the task: a class for each sequence [B], a label or a number for each step [B, T(, O)].
     """
 
     inputs: Tensor  # [B, T] ids, or [B, T, C] numbers, or [B, C, F, H, W] pixels of F frames
@@ -96,7 +103,7 @@ class SequenceBatch:
     before: Tensor | None = None  # [B, T, O] the true outputs o_0 … o_{T−1}: a Jordan network then need not wait
     segments: Tensor | None = None  # [B, T] 0 or 1: which of two texts a token belongs to
     rows: Tensor | None = None  # [B] which sequences of the corpus these are
-    epoch: float = 0.0  # how far the training is that this batch belongs to
+    epoch: float = 0.0  # how far training has come, in epochs
 
     @cached_property
     def mask(self) -> Tensor:
@@ -120,10 +127,10 @@ class SequenceBatch:
 
 @dataclass(frozen=True)
 class Sizes:
-    """What a network must know of its data: nothing but numbers."""
+    """The sizes of the data that a network is built for."""
 
     inputs: int  # words in the (source) vocabulary, or numbers in each step
-    outputs: int  # words in the (target) vocabulary, classes, or numbers to put out
+    outputs: int  # words in the (target) vocabulary, classes, or numbers to predict
     numeric_inputs: bool = False  # the inputs are numbers [B, T, C], not ids
     numeric_outputs: bool = False  # the outputs are numbers: no softmax over them
     causal: bool = False  # step t may not see what comes after it
@@ -132,7 +139,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Loss:
-    """A sum and the number of things summed, so that averages over unequal batches come out right."""
+    """A summed loss and the number of items in it, so that averages over batches of different sizes come out right."""
 
     total: Tensor  # [] with gradient
     count: int
@@ -140,7 +147,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class Validation:
-    """A look at the dev set: a score to get better at, what to call it, other figures, and an example to read."""
+    """The result of a validation on the dev set: a score, what it measures, other figures, and an example to read."""
 
     score: float  # higher is better
     measure: str = "score"
@@ -150,27 +157,27 @@ class Validation:
 
     @property
     def value(self) -> float:
-        """What a person reads."""
+        """The measure as people read it."""
         return -self.score if self.lower_is_better else self.score
 
 
 Rows = npt.NDArray[np.int64]
-"""Which parts of the data make a batch."""
+"""Which rows of the data make a batch."""
 
 AnyBatch = TypeVar("AnyBatch", bound=Batch | SequenceBatch, covariant=True)
 
 
 class Plan(Protocol[AnyBatch]):
-    """The batches of the training data: epoch e is the same list whenever it is asked for, made anew every time."""
+    """The batches of the training data: epoch e is the same list whenever it is asked for."""
 
     @property
     def fingerprint(self) -> str:
-        """Of the data, so that a checkpoint is not used with other data."""
+        """A hash of the data, so that a checkpoint is not used with other data."""
         ...
 
     @property
     def tokens(self) -> int:
-        """In an epoch."""
+        """Tokens in an epoch."""
         ...
 
     def epoch(self, epoch: int) -> Sequence[Rows]: ...
@@ -183,7 +190,7 @@ class Plan(Protocol[AnyBatch]):
 
 
 class State(Protocol):
-    """What a generator remembers between steps. It is passed on, never kept on a module, and used once."""
+    """What a network remembers between steps. It is passed on, never kept on a module, and used once."""
 
     def select(self, rows: Tensor) -> State:
         """The state of the given rows [R'], in that order; a row may be named several times or not at all."""
@@ -191,9 +198,9 @@ class State(Protocol):
 
 
 class Step(NamedTuple):
-    """One step of generation: scores for the next token, and what is needed to go on."""
+    """One step of generation: what the network says of the next item, and the state to continue from."""
 
-    logits: Tensor  # [R, V]
+    logits: Tensor  # [R, V] scores of the next token; of a network that predicts numbers, its outputs [R, O]
     state: State
     attention: Tensor | None = None  # [R, L, H, S] weights over the source, when they were asked for
 
@@ -202,53 +209,32 @@ class Generator(Protocol):
     """Whatever produces tokens one after another: all that decoding knows of a model."""
 
     def start(self, batch: Batch, *, attention: bool = False) -> Step:
-        """Take in the source and BOS + forced prefix (`batch.target`, no padding) in one pass; R = B."""
+        """Read the source and BOS + forced prefix (`batch.target`, no padding) in one pass; R = B."""
         ...
 
     def step(self, tokens: Tensor, state: State) -> Step:
-        """Go on with the chosen tokens [R]."""
+        """Continue with the chosen tokens [R]."""
         ...
 
 
-@dataclass(frozen=True)
-class Switches:
-    """Parts of a model to leave out, to see what they are for. Everything is on unless named."""
-
-    scale: bool = True  # the division by √d_k
-    future_mask: bool = True  # the mask that hides the tokens to come
-    positions: bool = True  # the position encoding
-    residual_off: frozenset[str] = frozenset()  # paths of residual connections that are cut: encoder.0.add_self
-    heads_off: frozenset[tuple[str, int]] = frozenset()  # (path, head) pairs that contribute nothing
-
-    def silenced(self, path: str) -> list[int]:
-        """The heads of one attention that are switched off."""
-        return [head for owner, head in self.heads_off if owner == path]
+class Stepwise(Part):
+    """A network that runs step by step, from a state that is passed on."""
 
 
-ALL_ON = Switches()
-
-
-class Part(nn.Module):
-    """A module that knows its path in the model (`decoder.2.cross`), the name its tensors have on a tape."""
-
-    path: str = ""
-
-    def name_parts(self) -> None:
-        """Give every part below this one its path; a model calls it once, when it is built."""
-        for name, module in self.named_modules():
-            if isinstance(module, Part):
-                module.path = name.replace("layers.", "").replace("self_", "self")
-
-
-class GenerativeNetwork(Part):
+class GenerativeNetwork(Stepwise):
     """A model that trains on whole targets at once and generates token by token (a `Generator`)."""
 
     output: nn.Module
-    """From the decoder's vectors [.., D] to scores [.., V]."""
+    """From the decoder's vectors [.., D] to logits [.., V]: an `OutputHead`."""
 
-    def hidden(self, batch: Batch, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
+    def hidden(self, batch: Batch) -> Tensor:
         """The decoder's output [B, T, D] on the true target: all positions at once."""
         raise NotImplementedError
+
+    def forward(self, batch: Batch) -> Tensor:
+        """Logits [B, T, V] for every next token of the true target."""
+        logits: Tensor = self.output(self.hidden(batch))
+        return logits
 
     def start(self, batch: Batch, *, attention: bool = False) -> Step:
         raise NotImplementedError
@@ -258,34 +244,70 @@ class GenerativeNetwork(Part):
 
 
 class SequenceEncoder(Part):
-    """A model that reads a sequence: a vector for every step, and one for the whole. Tasks put questions to these."""
+    """A model that encodes a sequence: a vector for every step, and one for the whole."""
 
     output: nn.Module
-    """From a vector [.., D] to scores or numbers [.., O]."""
+    """From a vector [.., D] to logits or numbers [.., O]: an `OutputHead`."""
 
-    def read(self, batch: SequenceBatch, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
+    def encode(self, batch: SequenceBatch) -> Tensor:
         """A vector for every step, [B, T, D]; what stands at padding means nothing."""
         raise NotImplementedError
 
-    def pool(self, batch: SequenceBatch, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
+    def pool(self, batch: SequenceBatch) -> Tensor:
         """One vector for each sequence, [B, D]."""
         raise NotImplementedError
 
 
-@dataclass
-class Tape:
-    """Records the tensors of a forward pass by path. A model that is given none records nothing.
+class StepwiseEncoder(SequenceEncoder, Stepwise):
+    """An encoder that also reads a sequence piece by piece: `encode_next` is all that a subclass writes.
 
-    `wanted` are patterns of paths (`decoder.*.cross.weights`); everything is recorded when it is empty.
+    Generation reads a token or a row of numbers at a time (`start`, `step`: for tokens it is a `Generator`); training
+    on a long stream reads a batch at a time and carries the state over.
     """
 
-    wanted: Collection[str] = ()
-    tensors: dict[str, Tensor] = field(default_factory=dict)
+    @property
+    def context(self) -> int | None:
+        """How many steps back it sees at most; None if its state holds all of the past."""
+        raise NotImplementedError
 
-    def wants(self, path: str) -> bool:
-        return not self.wanted or any(fnmatchcase(path, pattern) for pattern in self.wanted)
+    def encode_next(
+        self, batch: SequenceBatch, state: State | None = None, context: int | None = None
+    ) -> tuple[Tensor, State]:
+        """The vectors [B, T, D] of the next T steps (no padding), and the state after them.
 
-    def record(self, part: Part, name: str, tensor: Tensor) -> None:
-        path = f"{part.path}.{name}" if part.path else name
-        if self.wants(path):
-            self.tensors[path] = tensor
+        A network that sees a limited context sees at most `context` steps; when it is full, it drops the oldest.
+        """
+        raise NotImplementedError
+
+    def start(self, batch: Batch | SequenceBatch, *, attention: bool = False, context: int | None = None) -> Step:
+        """Read the first steps: BOS + forced prefix of a text (`batch.target`), or the history of a series."""
+        h, state = self.encode_next(batch.prefix if isinstance(batch, Batch) else batch, None, context)
+        return Step(self.output(h[:, -1]), state)
+
+    def step(self, inputs: Tensor, state: State, before: Tensor | None = None) -> Step:
+        """Read the next token [R] or numbers [R, C]; `before` [R, O] is the true output that a Jordan network hears."""
+        lengths = torch.ones(len(inputs), dtype=torch.long, device=inputs.device)
+        batch = SequenceBatch(inputs[:, None], lengths, before=None if before is None else before[:, None])
+        h, state = self.encode_next(batch, state)
+        return Step(self.output(h[:, -1]), state)
+
+    def state_tensors(self, state: State) -> dict[str, Tensor]:
+        """A state as named tensors with the rows on the last axis but one, for a loss that carries it."""
+        raise NotImplementedError
+
+    def state_from(self, tensors: Mapping[str, Tensor]) -> State:
+        """The state of such tensors."""
+        raise NotImplementedError
+
+
+class StatefulLoss:
+    """A loss that carries a state from batch to batch, as named tensors, so that a checkpoint can hold it."""
+
+    carried: dict[str, Tensor]
+
+    def __init__(self) -> None:
+        self.carried = {}
+
+    def fits(self, model: nn.Module, carried: Mapping[str, Tensor]) -> bool:
+        """Whether these tensors could have been carried while this model trained."""
+        return True

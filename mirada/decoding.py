@@ -15,6 +15,7 @@ from torch import Tensor
 
 from mirada.config import Section
 from mirada.contracts import BOS, EOS, PAD, Batch, Generator, State
+from mirada.parts import next_step
 
 NEVER = float("-inf")
 
@@ -27,11 +28,11 @@ class DecodeConfig(Section):
     n_best: int = Field(1, ge=1, le=256)
     """How many of them to return."""
     length_penalty: float = Field(1.0, ge=0, le=10)
-    """α in score = log p / length^α: 0 favours short translations, 1 ranks by the average a token."""
+    """α in score = log p / length^α: 0 favours short translations, 1 ranks by the mean per token."""
     max_ratio: float = Field(3.0, gt=0, le=1000)
-    """A translation may have this many times the tokens of its source, and 20 more; the model's limit holds too."""
+    """The most tokens of a translation, as a multiple of its source's, plus 20; never more than the model's limit."""
     sample: bool = False
-    """Draw from the probabilities instead of searching for the best."""
+    """Sample from the probabilities instead of searching for the best."""
     temperature: float = Field(1.0, ge=0.01, le=100)
     """Sample from p^(1/temperature): below 1 the likely tokens get likelier. For the likeliest, search with beam=1."""
     top_k: int = Field(0, ge=0)
@@ -41,7 +42,7 @@ class DecodeConfig(Section):
     seed: int = Field(0, ge=0, lt=2**63)
     """The same sentence and seed give the same sample, whatever else is in the batch."""
     split: bool = True
-    """Translation: translate each sentence of a text by itself; false gives the model the text as it is."""
+    """Translate each sentence of a text by itself; false gives the model the whole text."""
 
     @model_validator(mode="after")
     def _n_best_fits(self) -> DecodeConfig:
@@ -62,10 +63,8 @@ class Hypothesis:
     tokens: list[int]
     log_probability: float  # of the tokens after the prefix, EOS included
     score: float  # log_probability / length^α
-    complete: bool  # False when the length limit forced the end: it would have gone on
-    attention: Tensor | None = (
-        None  # [T, L, H, S]: the weights with which each token after the prefix, and EOS, was chosen
-    )
+    complete: bool  # False when the length limit forced the end
+    attention: Tensor | None = None  # [T, L, H, S]: the weights when each token after the prefix, and EOS, was chosen
 
 
 @dataclass
@@ -110,8 +109,10 @@ def decoding(
     *,
     attention: bool = False,
 ) -> Loop[Tensor, None, list[list[Hypothesis]]]:
-    """The loop of `decode`: at each step the tokens [n, W] with which the open hypotheses go on; at its end, what
-    `decode` returns. With W = 1 these are the tokens of the text, so that it can be shown while it is written."""
+    """The loop of `decode`: yields the tokens [n, W] that continue the open hypotheses, and returns what `decode` does.
+
+    With W = 1 these are the tokens of the text, so that it can be shown while it is generated.
+    """
     width, device = config.width, batch.source.device
     finished: list[list[Hypothesis]] = [[] for _ in range(batch.size)]
     prefixes = batch.target[:, 1:].tolist()
@@ -131,7 +132,7 @@ def decoding(
         log_p = logits.log_softmax(-1).index_fill_(1, never, NEVER)  # [R, V]
         found = noise.draw(log_p, beams) if noise else _best(log_p, beams.scores)
         scores, parents, tokens = _end(found, log_p[:, EOS], beams.scores, at_limit)
-        wanted = found[2] if noise else log_p.argmax(-1).view(-1, width)  # [n, W] what each hypothesis would go on with
+        wanted = found[2] if noise else log_p.argmax(-1).view(-1, width)  # [n, W] each hypothesis's best continuation
         forced = at_limit.unsqueeze(1) & (wanted != EOS)
         _keep_finished(finished, beams, scores, parents, tokens, weights, forced, prefixes, config)
         best_open = scores.masked_fill(tokens == EOS, NEVER).amax(1) / length**config.length_penalty  # [n]
@@ -142,11 +143,12 @@ def decoding(
         open_ = ~(at_limit | torch.tensor(done, device=device))
         if not open_.any():
             break
-        rows, chosen = _go_on(beams, scores, parents, tokens, open_, weights)
+        rows, chosen = _continue(beams, scores, parents, tokens, open_, weights)
         yield chosen.view(-1, width)
+        next_step()
         step = generator.step(chosen, _rows(state, rows, len(logits)))
         logits, state, weights = step
-    # A model whose scores are no numbers ends nothing: then there is nothing but the prefix, and it is not complete.
+    # A model whose logits are NaN finishes nothing: then there is only the prefix, and it is not complete.
     return [
         sorted(ended, key=lambda h: -h.score)[: config.n_best] or [Hypothesis(prefix, NEVER, NEVER, complete=False)]
         for ended, prefix in zip(finished, prefixes, strict=True)
@@ -170,7 +172,7 @@ Found = tuple[Tensor, Tensor, Tensor]
 
 
 def _best(log_p: Tensor, scores: Tensor) -> Found:
-    """The 2W likeliest continuations of each sentence: W of them at most end, so at least W go on."""
+    """The 2W likeliest continuations of each sentence: at most W of them end, so at least W continue."""
     n, width = scores.shape
     each = min(2 * width, log_p.shape[-1])
     top, ids = log_p.topk(each)  # [R, C']
@@ -204,7 +206,7 @@ def _keep_finished(
     prefixes: list[list[int]],
     config: DecodeConfig,
 ) -> None:
-    """Put aside the candidates that end among the W best of their sentence."""
+    """Collect the candidates that end among the W best of their sentence."""
     width = beams.scores.shape[1]
     ended = (tokens[:, :width] == EOS) & (scores[:, :width] > NEVER)
     for row, rank in ended.nonzero().tolist():
@@ -226,7 +228,7 @@ def _keep_finished(
         )
 
 
-def _go_on(
+def _continue(
     beams: _Beams, scores: Tensor, parents: Tensor, tokens: Tensor, open_: Tensor, weights: Tensor | None
 ) -> tuple[Tensor, Tensor]:
     """Keep the W best candidates that have not ended, of the sentences still open: old rows and their next tokens."""

@@ -14,6 +14,7 @@ from mirada import config as configuration
 from mirada import models, tasks
 from mirada.bundle import Bundle
 from mirada.card import Card
+from mirada.contracts import Stepwise
 from mirada.device import settle
 from mirada.errors import BundleError, ConfigError, UsageError, counted
 from mirada.nn.blocks import lay_out
@@ -53,7 +54,7 @@ def load(path: str | Path, kind: type[Model] = Model, *, device: str = "auto", t
     check_forms(forms_of(outline), found.weights, found.path, BundleError)
     network = task.network(built["model"], preprocessor)
     bundles.put_weights(network, found.weights, str(found.path))
-    if hasattr(network, "step"):  # it writes, token by token
+    if isinstance(network, Stepwise):
         lay_out(network)
     values = {**found.config, **{name: section.model_dump(mode="json") for name, section in built.items()}}
     return task.model(found.path, found.card, values, network, preprocessor, where)

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from mirada.nn.blocks import (
     FUSED_FROM,
-    DecoderLayer,
-    EncoderLayer,
+    Layer,
+    LayerConfig,
     MultiHead,
 )
 from tests.tensors import close, random
@@ -24,6 +24,10 @@ Twins = list[tuple[Sequence[Tensor], Tensor]]
 WIDTH, HEADS, INNER = 12, 3, 20
 LONG = FUSED_FROM + 6
 """A length at which the fused kernel serves."""
+
+
+def layer_config(norm: Norm = "pre", activation: str = "relu") -> LayerConfig:
+    return LayerConfig(WIDTH, HEADS, INNER, norm=norm, activation=activation)
 
 
 def shaken(module: Module) -> Module:
@@ -50,7 +54,7 @@ def attention_twins(ours: MultiHead, theirs: nn.MultiheadAttention) -> Twins:
     ]
 
 
-def encoder_twins(ours: EncoderLayer, theirs: nn.TransformerEncoderLayer) -> Twins:
+def encoder_twins(ours: Layer, theirs: nn.TransformerEncoderLayer) -> Twins:
     return [
         *attention_twins(ours.self_, theirs.self_attn),
         *linear_twins(ours.feed_forward.inner, theirs.linear1),
@@ -60,7 +64,7 @@ def encoder_twins(ours: EncoderLayer, theirs: nn.TransformerEncoderLayer) -> Twi
     ]
 
 
-def decoder_twins(ours: DecoderLayer, theirs: nn.TransformerDecoderLayer) -> Twins:
+def decoder_twins(ours: Layer, theirs: nn.TransformerDecoderLayer) -> Twins:
     return [
         *attention_twins(ours.self_, theirs.self_attn),
         *attention_twins(ours.cross, theirs.multihead_attn),

@@ -19,7 +19,7 @@ from mirada.models.bag import Bag, BagConfig
 from mirada.models.gpt import GPT, GPTConfig
 from mirada.models.rnn import RecurrentConfig, RecurrentEncoder
 from mirada.tasks.forecasting.windows import features
-from mirada.tasks.likelihood import surprise
+from mirada.tasks.likelihood import token_bits
 from mirada.tasks.translation.model import TranslationModel
 from tests.devices import Reached, WithoutFloat64
 
@@ -45,11 +45,11 @@ def test_the_stand_in_for_mps_refuses_float64() -> None:
 
 
 @pytest.mark.parametrize("kind", ["lstm", "gpt"])
-def test_surprise_needs_no_float64_on_the_device(kind: str) -> None:
+def test_token_bits_need_no_float64_on_the_device(kind: str) -> None:
     reader, ids = network(kind), torch.arange(40) % WORDS
-    expected = surprise(reader, ids, 8)
+    expected = token_bits(reader, ids, 8)
     with WithoutFloat64():
-        found = surprise(reader, ids, 8)
+        found = token_bits(reader, ids, 8)
     assert torch.equal(found, expected)
     assert found.dtype == torch.float64
 

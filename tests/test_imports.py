@@ -22,6 +22,7 @@ LAYERS = [
     ["parsing", "former_names"],
     ["card", "tensors"],
     ["config"],
+    ["parts"],
     ["contracts"],
     ["device", "data", "nn"],
     ["builtin"],

@@ -11,6 +11,7 @@ from mirada.exchange.checkpoint import Checkpoint, read_json
 from mirada.exchange.imported import ACTIVATIONS, Imported, build_settings
 from mirada.exchange.mapping import NEVER, Row, Table, check_words, fill
 from mirada.models.transformer import Transformer, TransformerConfig
+from mirada.nn.positions import Sinusoidal
 
 BOTH = {
     "self_attn.q_proj": "self_.query",
@@ -74,8 +75,9 @@ def read(source: Checkpoint) -> Imported:
         untrained=[] if biased else [BIAS.ours],
     )
     network = fill(lambda: Transformer(settings, Sizes(from_.size, to.size)), source, table)
+    waves = Sinusoidal(settings.max_length + 1, settings.width, halves=True).table
     for name in WAVES:
-        if name in source.names and not torch.allclose(source.tensor(name), network.positions.table, atol=1e-4):
+        if name in source.names and not torch.allclose(source.tensor(name), waves, atol=1e-4):
             raise DataError(f"{source.where}: {name} should be sines and cosines, as Marian's positions are")
     with torch.no_grad():
         network.output.bias[[BOS, *from_.doubles]] = NEVER

@@ -26,11 +26,12 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from mirada.config import Section, Values
-from mirada.contracts import ALL_ON, PAD, SequenceBatch, SequenceEncoder, Sizes, Switches, Tape
+from mirada.contracts import PAD, SequenceBatch, SequenceEncoder, Sizes
 from mirada.errors import ConfigError, UsageError
 from mirada.models.architecture import Architecture, Variant
 from mirada.nn import activations
 from mirada.nn.blocks import Dropout
+from mirada.parts import OutputHead
 
 FIRST_WORD = 4
 """Smaller ids (padding, start, end, unknown) are no words, and part of no n-gram."""
@@ -115,7 +116,7 @@ class Bag(SequenceEncoder):
         if c.hidden:
             nn.init.normal_(self.columns.weight, std=c.hidden**-0.5)
             self.g = activations.maxout if c.activation == "maxout" else activations.ACTIVATIONS[c.activation]
-            self.output = nn.Linear(c.hidden, sizes.outputs)
+            self.output = OutputHead(c.hidden, sizes.outputs)
         self.name_parts()
 
     # ── what is looked for ────────────────────────────────────────────────────────────────────────────────────────
@@ -181,17 +182,25 @@ class Bag(SequenceEncoder):
 
     # ── what it says ──────────────────────────────────────────────────────────────────────────────────────────────
 
-    def pool(self, batch: SequenceBatch, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
-        """The hidden vector [B, hidden]; without a hidden layer the scores themselves [B, O]."""
+    def pool(self, batch: SequenceBatch) -> Tensor:
+        """The hidden vector [B, hidden]; without a hidden layer the logits themselves [B, O]."""
         rows, found, values = self.features(batch)
         ends = torch.bincount(rows, minlength=batch.size).cumsum(0)  # the rows are in order
         begins = nn.functional.pad(ends, (1, -1))
         z = self.bias + nn.functional.embedding_bag(
             found, self.columns.weight, begins, mode="sum", per_sample_weights=self.dropout(values)
         )
-        return self.dropout(self.g(z)) if self.config.hidden else z
+        self.record("features.found", found)
+        self.record("features.values", values)
+        if not self.config.hidden:
+            self.record("output.logits", z)
+            return z
+        self.record("sum", z)
+        h = self.dropout(self.g(z))
+        self.record("pooled", h)
+        return h
 
-    def read(self, batch: SequenceBatch, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
+    def encode(self, batch: SequenceBatch) -> Tensor:
         raise UsageError("model.name=bag has no order, so it has no vector for each step: choose model.name=lstm")
 
     def why(self, ids: Tensor) -> list[tuple[tuple[int, ...], Tensor]]:

@@ -16,11 +16,13 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from mirada.config import Values
-from mirada.contracts import ALL_ON, BOS, PAD, SequenceBatch, SequenceEncoder, Sizes, Switches, Tape
+from mirada.contracts import BOS, PAD, SequenceBatch, SequenceEncoder, Sizes
 from mirada.errors import InputError
 from mirada.models.architecture import Architecture, Variant
 from mirada.nn.activations import ACTIVATIONS
-from mirada.nn.blocks import Dropout, Encoder, EncoderLayer, Headed, Positions
+from mirada.nn.blocks import Dropout, Headed, LayerConfig, Stack
+from mirada.nn.positions import positions
+from mirada.parts import OutputHead
 
 
 class BertConfig(Headed):
@@ -37,11 +39,13 @@ class BertConfig(Headed):
     """The most tokens a text may have, [CLS] and [SEP] counted."""
     norm: Literal["pre", "post"] = "post"
     """post as published, or pre, which trains faster from scratch."""
+    positions: Literal["learned", "sinusoidal", "rotary", "none"] = "learned"
+    """Position encoding: learned as published, fixed waves, rotary (in the attention), or none."""
     activation: Literal["gelu", "gelu_tanh", "relu"] = "gelu"
     eps: float = Field(1e-12, gt=0)
-    """Of the normalisations."""
+    """Added to the variance in every normalisation."""
     dropout: float | None = Field(None, ge=0, lt=1)
-    """Unless given, by how often the data will be seen: none for a few epochs, up to 0.2 for many."""
+    """Dropout rate. By default chosen by the number of epochs: none for a few, up to 0.2 for many."""
 
 
 def _sizes(width: int, heads: int, layers: int, max_length: int) -> Values:
@@ -64,7 +68,7 @@ class MaskedWords(nn.Module):
         self.dense = nn.Linear(config.width, config.width)
         self.norm = nn.LayerNorm(config.width, config.eps)
         self.g = ACTIVATIONS[config.activation]
-        self.output = nn.Linear(config.width, embedding.num_embeddings)
+        self.output = OutputHead(config.width, embedding.num_embeddings)
         _initialise(self)
         self.output.weight = embedding.weight
 
@@ -74,7 +78,7 @@ class MaskedWords(nn.Module):
 
 
 class Bert(SequenceEncoder):
-    """Reads a text in both directions at once. Its inputs end with EOS ([SEP]); it puts BOS ([CLS]) before them.
+    """Encodes a text with attention to both sides. Its inputs end with EOS ([SEP]); it puts BOS ([CLS]) before them.
 
     `sizes.outputs` = 0 is a model without an output: vectors alone.
     """
@@ -83,22 +87,21 @@ class Bert(SequenceEncoder):
         super().__init__()
         c = self.config = config
         self.embedding = nn.Embedding(sizes.inputs, c.width, PAD)
-        self.positions = Positions(c.max_length, c.width, "learned")
+        self.positions = positions(c.positions, c.max_length, c.width, c.heads)
         self.segments = nn.Embedding(2, c.width)
         self.norm = nn.LayerNorm(c.width, c.eps)
         self.dropout = Dropout(c.dropout or 0.0)
-        inner = c.feed_forward or 4 * c.width
-        layer = (c.width, c.heads, inner, c.dropout or 0.0, c.norm, c.activation, c.eps)
-        final = nn.LayerNorm(c.width, c.eps) if c.norm == "pre" else nn.Identity()
-        self.encoder = Encoder([EncoderLayer(*layer) for _ in range(c.layers)], final)
+        inner, dropout = c.feed_forward or 4 * c.width, c.dropout or 0.0
+        layer = LayerConfig(c.width, c.heads, inner, dropout, c.norm, c.activation, c.eps, positions=self.positions)
+        self.encoder = Stack(layer, c.layers)
         self.pooler = nn.Linear(c.width, c.width)
-        self.output: nn.Module = nn.Linear(c.width, sizes.outputs) if sizes.outputs else nn.Identity()
+        self.output: nn.Module = OutputHead(c.width, sizes.outputs) if sizes.outputs else nn.Identity()
         _initialise(self)
         with torch.no_grad():
             self.embedding.weight[PAD].zero_()
         self.name_parts()
 
-    def states(self, batch: SequenceBatch, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
+    def states(self, batch: SequenceBatch) -> Tensor:
         """A vector for [CLS] and for every token, [B, 1+T, D]."""
         first = batch.inputs.new_full((batch.size, 1), BOS)
         tokens = torch.cat([first, batch.inputs], 1)  # [B, 1+T]
@@ -111,20 +114,24 @@ class Bert(SequenceEncoder):
         if batch.segments is not None:
             segments[:, 1:] = batch.segments
         x = self.embedding(tokens) + self.segments(segments)
-        x = self.dropout(self.norm(self.positions(x) if switches.positions else x))
+        self.record("embeddings", x)
+        x = self.dropout(self.norm(self.positions(x)))
+        self.record("inputs", x)
         mask = torch.cat([torch.ones_like(first, dtype=torch.bool), batch.mask], 1)
-        h: Tensor = self.encoder(x, mask[:, None, None, :], tape, switches)
+        h: Tensor = self.encoder(x, mask[:, None, None, :])
         return h
 
-    def read(self, batch: SequenceBatch, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
-        return self.states(batch, tape, switches)[:, 1:]
+    def encode(self, batch: SequenceBatch) -> Tensor:
+        return self.states(batch)[:, 1:]
 
-    def pool(self, batch: SequenceBatch, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
-        return self.pooled(self.states(batch, tape, switches))
+    def pool(self, batch: SequenceBatch) -> Tensor:
+        return self.pooled(self.states(batch))
 
     def pooled(self, states: Tensor) -> Tensor:
-        """Of `states` [B, 1+T, D]: tanh(W h_CLS), [B, D]."""
-        return torch.tanh(self.pooler(states[:, 0]))
+        """tanh(W h_CLS) of `states` [B, 1+T, D], [B, D]."""
+        pooled = torch.tanh(self.pooler(states[:, 0]))
+        self.record("pooled", pooled)
+        return pooled
 
 
 class BertForPretraining(Bert):
@@ -139,8 +146,9 @@ class BertForPretraining(Bert):
         del self.output  # so that its parameters go by the name of `masked`
         self.masked = MaskedWords(config, self.embedding)
         self.output = self.masked
-        self.follows = nn.Linear(config.width, 2)
+        self.follows = OutputHead(config.width, 2)
         _initialise(self.follows)
+        self.name_parts()
 
 
 def _initialise(module: nn.Module) -> None:

@@ -1,4 +1,4 @@
-"""A Transformer encoder that reads a sequence: to classify it, to label its steps, or to forecast the next.
+"""A Transformer encoder for sequences: to classify them, to tag their steps, or to forecast the next.
 
     x ─ embed + position ─ encoder ×N ─ h_1 … h_T ─┬─ each: a label or a number at every step
                                                    └─ pooled to one vector: a class for the whole
@@ -9,6 +9,7 @@ The encoder of Vaswani et al. (2017, §3.1); where a step may not see what comes
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Literal
 
 import torch
@@ -16,13 +17,16 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from mirada.config import Values
-from mirada.contracts import ALL_ON, PAD, SequenceBatch, SequenceEncoder, Sizes, Switches, Tape
+from mirada.contracts import PAD, SequenceBatch, Sizes
 from mirada.models.architecture import SEQUENCE_TASKS, Variant
-from mirada.nn.blocks import Dropout, Encoder, EncoderLayer, Headed, Positions, future_mask
+from mirada.nn.blocks import Dropout, Headed, KeyValues, LayerConfig, Stack
+from mirada.nn.context import ContextEncoder
+from mirada.nn.positions import positions
+from mirada.parts import OutputHead
 
 
 class EncoderConfig(Headed):
-    """Sizes and choices of a Transformer that reads."""
+    """Sizes and choices of a Transformer encoder."""
 
     name: Literal["transformer"] = "transformer"
     width: int = Field(128, ge=2, le=16384)
@@ -33,10 +37,11 @@ class EncoderConfig(Headed):
     """The inner size of the two-layer perceptron."""
     activation: Literal["relu", "gelu"] = "relu"
     dropout: float | None = Field(None, ge=0, lt=1)
-    """Unless given, by how often the data will be seen: none for a few epochs, up to 0.2 for many."""
+    """Dropout rate. By default chosen by the number of epochs: none for a few, up to 0.2 for many."""
     norm: Literal["pre", "post"] = "pre"
     """Normalise before each sublayer (trains faster), or after it as in the paper."""
-    positions: Literal["sinusoidal", "learned"] = "sinusoidal"
+    positions: Literal["sinusoidal", "learned", "rotary", "none"] = "sinusoidal"
+    """Position encoding: fixed waves as in the paper, learned vectors, rotary (in the attention), or none."""
     pool: Literal["mean", "max", "first"] = "mean"
     """How one vector is made of all steps: their mean, the largest value of each component, or the first step's."""
     max_length: int = Field(2000, ge=1, le=65536)
@@ -55,10 +60,10 @@ PRESETS: dict[str, Values] = {
 }
 
 
-class TransformerEncoder(SequenceEncoder):
+class TransformerEncoder(ContextEncoder):
     """Embeddings (or numbers) with positions, an encoder stack, and an output."""
 
-    output: nn.Linear
+    output: OutputHead
 
     def __init__(self, config: EncoderConfig, sizes: Sizes):
         super().__init__()
@@ -68,13 +73,12 @@ class TransformerEncoder(SequenceEncoder):
             self.numbers = nn.Linear(sizes.inputs, c.width)
         else:
             self.embedding = nn.Embedding(sizes.inputs, c.width, PAD)
-        self.positions = Positions(c.max_length + 1, c.width, c.positions)  # + 1 for BOS
+        self.positions = positions(c.positions, c.max_length + 1, c.width, c.heads)  # + 1 for BOS
         dropout = c.dropout or 0.0
         self.dropout = Dropout(dropout)
-        layer = (c.width, c.heads, c.feed_forward, dropout, c.norm, c.activation)
-        final_norm = nn.LayerNorm(c.width) if c.norm == "pre" else nn.Identity()
-        self.encoder = Encoder([EncoderLayer(*layer) for _ in range(c.layers)], final_norm)
-        self.output = nn.Linear(c.width, sizes.outputs)
+        layer = LayerConfig(c.width, c.heads, c.feed_forward, dropout, c.norm, c.activation, positions=self.positions)
+        self.encoder = Stack(layer, c.layers, causal=sizes.causal)
+        self.output = OutputHead(c.width, sizes.outputs)
         self._initialise()
         self.name_parts()
 
@@ -88,22 +92,36 @@ class TransformerEncoder(SequenceEncoder):
                 with torch.no_grad():
                     module.weight[PAD].zero_()
 
-    def read(self, batch: SequenceBatch, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
-        mask = batch.mask[:, None, None, :]  # [B, 1, 1, T]
-        if self.sizes.causal and switches.future_mask:
-            mask = mask & future_mask(batch.inputs.shape[1], 0, mask.device)  # [B, 1, T, T]
-        h: Tensor = self.encoder(self._embed(batch.inputs, switches), mask, tape, switches)
+    @property
+    def context(self) -> int:
+        return self.config.max_length
+
+    def _kept(self, context: int) -> int:
+        return context - context // 4
+
+    def encode(self, batch: SequenceBatch) -> Tensor:
+        h: Tensor = self.encoder(self._embed(batch.inputs), batch.mask[:, None, None, :])
         return h
 
-    def _embed(self, inputs: Tensor, switches: Switches) -> Tensor:
+    def _extend(self, inputs: Tensor, past: Sequence[KeyValues]) -> tuple[Tensor, list[KeyValues]]:
+        assert self.sizes.causal, "a step must not depend on those after it"
+        return self.encoder.extend(self._embed(inputs, past[0].length if past else 0), past)
+
+    def _embed(self, inputs: Tensor, before: int = 0) -> Tensor:
         root = math.sqrt(self.config.width)  # §3.4: embeddings are multiplied by √d_model
         x = self.numbers(inputs) if self.sizes.numeric_inputs else self.embedding(inputs) * root
-        return self.dropout(self.positions(x) if switches.positions else x)
+        self.record("embeddings", x)
+        x = self.dropout(self.positions(x, before))
+        self.record("inputs", x)
+        return x
 
-    def pool(self, batch: SequenceBatch, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
-        h = self.read(batch, tape, switches)  # [B, T, D]
-        if not h.shape[1]:  # all sequences are empty, and zeros as one among others would be
-            return h.new_zeros(batch.size, self.config.width)
+    def pool(self, batch: SequenceBatch) -> Tensor:
+        h = self.encode(batch)  # [B, T, D]
+        pooled = self._pooled(h, batch) if h.shape[1] else h.new_zeros(batch.size, self.config.width)
+        self.record("pooled", pooled)
+        return pooled
+
+    def _pooled(self, h: Tensor, batch: SequenceBatch) -> Tensor:
         if self.config.pool == "mean":
             return h.masked_fill(~batch.mask[..., None], 0.0).sum(1) / batch.lengths.clamp(min=1)[:, None]
         pooled = h[:, 0] if self.config.pool == "first" else h.masked_fill(~batch.mask[..., None], -torch.inf).amax(1)

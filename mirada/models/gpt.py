@@ -10,7 +10,6 @@ tokens ─ embed + position ─ masked self-attention, feed-forward ×N ─ · E
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import torch
@@ -18,10 +17,13 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from mirada.config import Values
-from mirada.contracts import ALL_ON, PAD, Batch, SequenceBatch, SequenceEncoder, Sizes, State, Step, Switches, Tape
+from mirada.contracts import PAD, SequenceBatch, Sizes
 from mirada.errors import InputError
 from mirada.models.architecture import Architecture, Variant
-from mirada.nn.blocks import Decoder, DecoderLayer, Dropout, Headed, KeyValues, Positions
+from mirada.nn.blocks import Dropout, Headed, KeyValues, LayerConfig, Stack
+from mirada.nn.context import ContextEncoder
+from mirada.nn.positions import positions
+from mirada.parts import OutputHead
 
 
 class GPTConfig(Headed):
@@ -38,16 +40,17 @@ class GPTConfig(Headed):
     """The context: how many tokens it sees at most."""
     norm: Literal["pre", "post"] = "pre"
     """pre as in GPT-2 and GPT-3, post as in the GPT of 2018."""
+    positions: Literal["learned", "sinusoidal", "rotary", "none"] = "learned"
+    """Position encoding: learned as published, fixed waves, rotary (in the attention), or none."""
     activation: Literal["gelu_tanh", "gelu", "relu"] = "gelu_tanh"
     eps: float = Field(1e-5, gt=0)
-    """Of the normalisations."""
+    """Added to the variance in every normalisation."""
     output_bias: bool = False
-    """Whether every word has a bias beside its vector: a model from elsewhere needs it to never say PAD or BOS."""
+    """Whether every word has an output bias: an imported model needs it to never generate PAD or BOS."""
     pool: Literal["mean", "last"] = "mean"
-    """What a text is classified by: the mean of its tokens' vectors, or the last one, as in the GPT of 2018. Of 100
-    film reviews a small GPT, taught with 200, had 67.2 right by the mean and 58.0 by the last."""
+    """What a text is classified by: the mean of its tokens' vectors, or the last one, as in the GPT of 2018."""
     dropout: float | None = Field(None, ge=0, lt=1)
-    """Unless given, by how often the data will be seen: none for a few epochs, up to 0.2 for many."""
+    """Dropout rate. By default chosen by the number of epochs: none for a few, up to 0.2 for many."""
 
 
 def _sizes(width: int, heads: int, layers: int, max_length: int) -> Values:
@@ -62,38 +65,25 @@ PRESETS: dict[str, Values] = {
 }
 
 
-@dataclass(frozen=True)
-class GPTState:
-    """Keys and values of the tokens in the context, for R texts; and the tokens, should it become full."""
+class GPT(ContextEncoder):
+    """Predicts each next token of a text from those before it."""
 
-    own: list[KeyValues]  # a layer each, [R, H, t, K]
-    tokens: Tensor  # [R, t]
-
-    def select(self, rows: Tensor) -> GPTState:
-        return GPTState([kept.select(rows) for kept in self.own], self.tokens.index_select(0, rows))
-
-
-class GPT(SequenceEncoder):
-    """Reads a text and predicts each next token. A `Generator`; a `SequenceEncoder` that never sees what is to come."""
-
-    output: nn.Linear
+    output: OutputHead
 
     def __init__(self, config: GPTConfig, sizes: Sizes):
         super().__init__()
         c = self.config = config
         self.embedding = nn.Embedding(sizes.inputs, c.width, PAD)
-        self.positions = Positions(c.max_length, c.width, "learned")
-        self.dropout = Dropout(c.dropout or 0.0)
+        self.positions = positions(c.positions, c.max_length, c.width, c.heads)
+        dropout = c.dropout or 0.0
+        self.dropout = Dropout(dropout)
         inner = c.feed_forward or 4 * c.width
-        layers = [
-            DecoderLayer(c.width, c.heads, inner, c.dropout or 0.0, c.norm, c.activation, c.eps, cross=False)
-            for _ in range(c.layers)
-        ]
-        self.decoder = Decoder(layers, nn.LayerNorm(c.width, c.eps) if c.norm == "pre" else nn.Identity())
-        speaks = sizes.causal and sizes.inputs == sizes.outputs
-        self.output = nn.Linear(c.width, sizes.outputs, bias=c.output_bias or not speaks)
+        layer = LayerConfig(c.width, c.heads, inner, dropout, c.norm, c.activation, c.eps, positions=self.positions)
+        self.decoder = Stack(layer, c.layers, causal=True)
+        language_model = sizes.causal and sizes.inputs == sizes.outputs
+        self.output = OutputHead(c.width, sizes.outputs, bias=c.output_bias or not language_model)
         self._initialise()
-        if speaks:
+        if language_model:
             self.output.weight = self.embedding.weight
         self.name_parts()
 
@@ -108,52 +98,40 @@ class GPT(SequenceEncoder):
         with torch.no_grad():
             self.embedding.weight[PAD].zero_()
 
-    def read(self, batch: SequenceBatch, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
-        return self._read(batch.inputs, [None] * self.config.layers, tape, switches)[0]
+    @property
+    def context(self) -> int:
+        return self.config.max_length
 
-    def pool(self, batch: SequenceBatch, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
+    def encode(self, batch: SequenceBatch) -> Tensor:
+        return self.decoder(self._embed(batch.inputs))
+
+    def pool(self, batch: SequenceBatch) -> Tensor:
         """The mean of all tokens; or the last, which alone has seen all of them (Radford et al. 2018, §3.2)."""
-        h = self.read(batch, tape, switches)
+        h = self.encode(batch)
         if self.config.pool == "mean":
-            return (h * batch.mask.unsqueeze(-1)).sum(1) / batch.lengths.clamp(min=1).unsqueeze(1)  # [B, D]
-        if not h.shape[1]:  # all texts are empty, and zeros as one among others would be
-            return h.new_zeros(batch.size, self.config.width)
-        last = h[torch.arange(batch.size, device=h.device), (batch.lengths - 1).clamp(min=0)]
-        return last.masked_fill((batch.lengths == 0)[:, None], 0.0)  # [B, D]
+            pooled = (h * batch.mask.unsqueeze(-1)).sum(1) / batch.lengths.clamp(min=1).unsqueeze(1)  # [B, D]
+        elif not h.shape[1]:  # all texts are empty, and zeros as one among others would be
+            pooled = h.new_zeros(batch.size, self.config.width)
+        else:
+            last = h[torch.arange(batch.size, device=h.device), (batch.lengths - 1).clamp(min=0)]
+            pooled = last.masked_fill((batch.lengths == 0)[:, None], 0.0)
+        self.record("pooled", pooled)
+        return pooled
 
-    def _read(
-        self, tokens: Tensor, past: Sequence[KeyValues | None], tape: Tape | None, switches: Switches
-    ) -> tuple[Tensor, list[KeyValues]]:
-        before = past[0].length if past[0] else 0
+    def _extend(self, inputs: Tensor, past: Sequence[KeyValues]) -> tuple[Tensor, list[KeyValues]]:
+        return self.decoder.extend(self._embed(inputs, past[0].length if past else 0), past)
+
+    def _embed(self, tokens: Tensor, before: int = 0) -> Tensor:
         if before + tokens.shape[1] > self.config.max_length:
             raise InputError(
                 f"a text has {before + tokens.shape[1]} tokens, the model takes at most "
                 f"model.max_length={self.config.max_length}"
             )
         x = self.embedding(tokens)
-        x = self.dropout(self.positions(x, before) if switches.positions else x)
-        nothing: list[KeyValues | None] = [None] * self.config.layers
-        h: tuple[Tensor, list[KeyValues]] = self.decoder(x, past, nothing, None, tape, switches)
-        return h
-
-    def start(self, batch: Batch, *, attention: bool = False) -> Step:
-        """Take in BOS and the forced prefix, of one that is longer than the context its end."""
-        text = batch.target[:, -self.config.max_length :]
-        return self._advance(text, GPTState([], text))
-
-    def step(self, tokens: Tensor, state: State) -> Step:
-        assert isinstance(state, GPTState)
-        text = torch.cat([state.tokens, tokens.unsqueeze(1)], 1)
-        if state.own[0].length < self.config.max_length:
-            return self._advance(tokens.unsqueeze(1), GPTState(state.own, text))
-        # The context is full. Positions are absolute, so the later half is read anew, as if the text began there.
-        text = text[:, -(self.config.max_length // 2) :]
-        return self._advance(text, GPTState([], text))
-
-    def _advance(self, tokens: Tensor, state: GPTState) -> Step:
-        past: Sequence[KeyValues | None] = state.own or [None] * self.config.layers
-        x, own = self._read(tokens, past, None, ALL_ON)
-        return Step(self.output(x[:, -1]), GPTState(own, state.tokens))
+        self.record("embeddings", x)
+        x = self.dropout(self.positions(x, before))
+        self.record("inputs", x)
+        return x
 
 
 ARCHITECTURES = {

@@ -1,14 +1,14 @@
-"""Recurrent networks that read a sequence: to classify it, label its steps, forecast the next, or model a language.
+"""Recurrent networks for sequences: to classify them, tag their steps, forecast the next, or model a language.
 
     x ─ embed ─ recurrent layers ─ h_1 … h_T ─┬─ each: a label, a number or the next word at every step
                                               └─ pooled to one vector: a class for the whole
 
-One direction sees what came before a step, and can go on for ever, piece by piece (`advance`). Two see the rest too.
+A network of one direction can read for ever, piece by piece (`encode_next`); one of two directions sees both sides.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Literal
 
@@ -17,29 +17,30 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from mirada.config import Section, Values
-from mirada.contracts import ALL_ON, PAD, Batch, SequenceBatch, SequenceEncoder, Sizes, State, Step, Switches, Tape
+from mirada.contracts import PAD, SequenceBatch, Sizes, State, StepwiseEncoder
 from mirada.errors import ConfigError
 from mirada.models.architecture import SEQUENCE_TASKS, Architecture, Variant
 from mirada.nn.blocks import Dropout
 from mirada.nn.recurrent import Activation, Memory, Recurrent, real
+from mirada.parts import OutputHead
 
 
 class RecurrentConfig(Section):
-    """Sizes and choices of a recurrent reader."""
+    """Sizes and choices of a recurrent network."""
 
     name: Literal["memoryless", "elman", "jordan", "lstm", "gru"] = "lstm"
     width: int = Field(128, ge=2, le=16384)
     """D, the size of embeddings and states (of both directions together)."""
     layers: int = Field(1, ge=1, le=64)
     bidirectional: bool | None = None
-    """Whether it reads in both directions. Unless given, wherever the task and the kind allow it."""
+    """Whether it reads in both directions; by default wherever the task and the kind allow it."""
     pool: Literal["last", "mean", "max"] | None = None
     """How one vector is made of all steps: the states at the ends, their mean, or the largest value of each component.
-    Unless given, max; the ends for a Jordan network, whose answer is o_T."""
+    By default max; the ends for a Jordan network, whose answer is o_T."""
     activation: Activation = "tanh"
     """g of memoryless, Elman and Jordan networks; the others have their own."""
     dropout: float | None = Field(None, ge=0, lt=1)
-    """Unless given, by how often the data will be seen: none for a few epochs, up to 0.2 for many."""
+    """Dropout rate. By default chosen by the number of epochs: none for a few, up to 0.2 for many."""
     max_length: int = Field(2000, ge=1, le=1_000_000)
     """The most steps a sequence may have."""
 
@@ -86,10 +87,10 @@ PRESETS: dict[str, Values] = {
 }
 
 
-class RecurrentEncoder(SequenceEncoder):
-    """Embeddings (or numbers), recurrent layers, and an output. A `Generator` when it models a language."""
+class RecurrentEncoder(StepwiseEncoder):
+    """Embeddings (or numbers), recurrent layers, and an output. One direction alone can read piece by piece."""
 
-    output: nn.Linear
+    output: OutputHead
 
     def __init__(self, config: RecurrentConfig, sizes: Sizes):
         super().__init__()
@@ -107,7 +108,7 @@ class RecurrentEncoder(SequenceEncoder):
         each = width // 2 if both else width
         fed_back = sizes.outputs if c.name == "jordan" else 0
         self.recurrent = Recurrent(c.name, width, each, c.layers, both, dropout, c.activation, fed_back)
-        self.output = nn.Linear(width, sizes.outputs)
+        self.output = OutputHead(width, sizes.outputs)
         words = not sizes.numeric_inputs and not sizes.numeric_outputs
         if sizes.causal and words and sizes.inputs == sizes.outputs:  # a language model: words in, the same words out
             self.output.weight = self.embedding.weight
@@ -115,12 +116,12 @@ class RecurrentEncoder(SequenceEncoder):
 
     # ── whole sequences ───────────────────────────────────────────────────────────────────────────────────────────
 
-    def read(self, batch: SequenceBatch, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
-        h, _ = self._recur(batch, tape)
+    def encode(self, batch: SequenceBatch) -> Tensor:
+        h, _ = self._recur(batch)
         return self.dropout(h[:, : batch.inputs.shape[1]])
 
-    def pool(self, batch: SequenceBatch, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
-        h, end = self._recur(batch, tape)  # [B, T, D], 0 at padding
+    def pool(self, batch: SequenceBatch) -> Tensor:
+        h, end = self._recur(batch)  # [B, T, D], 0 at padding
         if self.config.pooling == "last":  # h→_T, and h←_1 beside it
             pooled = torch.cat(end.h[-len(self.recurrent.directions) :].unbind(0), -1)
         elif self.config.pooling == "mean":
@@ -128,70 +129,63 @@ class RecurrentEncoder(SequenceEncoder):
         else:
             pooled = h.masked_fill(~real(h, batch.lengths)[..., None], -torch.inf).amax(1)
             pooled = pooled.masked_fill((batch.lengths == 0)[:, None], 0.0)
-        return self.dropout(pooled)  # [B, D]
+        pooled = self.dropout(pooled)  # [B, D]
+        self.record("pooled", pooled)
+        return pooled
 
-    def _recur(self, batch: SequenceBatch, tape: Tape | None) -> tuple[Tensor, Memory]:
-        """The states h [B, T, D], and the last ones. If all sequences are empty, T is 1: the kernels want a step."""
+    def _recur(self, batch: SequenceBatch) -> tuple[Tensor, Memory]:
+        """The states h [B, T, D], and the last ones. If all sequences are empty, T is 1: the kernels need a step."""
         inputs = (
             batch.inputs if batch.inputs.shape[1] else batch.inputs.new_zeros(batch.size, 1, *batch.inputs.shape[2:])
         )
         feedback: Tensor | Callable[[Tensor], Tensor] | None = None
         if self.config.name == "jordan":
-            feedback = self.say if batch.before is None or inputs is not batch.inputs else batch.before
+            feedback = self.feed_back if batch.before is None or inputs is not batch.inputs else batch.before
         h: Tensor
-        h, end = self.recurrent(self._embed(inputs), batch.lengths, tape=tape, feedback=feedback)
+        h, end = self.recurrent(self._embed(inputs), batch.lengths, feedback=feedback)
         return h, end
 
     def _embed(self, inputs: Tensor) -> Tensor:
-        return self.dropout(self.numbers(inputs) if self.sizes.numeric_inputs else self.embedding(inputs))
+        x = self.dropout(self.numbers(inputs) if self.sizes.numeric_inputs else self.embedding(inputs))
+        self.record("embeddings", x)
+        return x
 
-    def say(self, h: Tensor) -> Tensor:
-        """o = softmax(V h), or V h itself where numbers are put out: what a Jordan network hears of its last step."""
+    def feed_back(self, h: Tensor) -> Tensor:
+        """o = softmax(V h), or V h itself where outputs are numbers: what a Jordan network hears of its last step."""
         o: Tensor = self.output(h)
         return o if self.sizes.numeric_outputs else o.softmax(-1)
 
     # ── piece by piece ────────────────────────────────────────────────────────────────────────────────────────────
 
-    def advance(
-        self,
-        inputs: Tensor,  # [B, T] ids or [B, T, C] numbers, no padding
-        state: Memory | None = None,
-        tape: Tape | None = None,
-        feedback: Tensor | Callable[[Tensor], Tensor] | None = None,
-    ) -> tuple[Tensor, Memory]:
-        """The states h [B, T, D] of the next piece of a sequence, and what to go on with.
+    @property
+    def context(self) -> None:
+        return None
 
-        `feedback` is for Jordan, as in `Recurrent.forward`; unless given, it hears what it said itself.
-        """
+    def encode_next(
+        self, batch: SequenceBatch, state: State | None = None, context: int | None = None
+    ) -> tuple[Tensor, Memory]:
+        """A Jordan network hears the true outputs `batch.before`, or its own where there are none."""
         assert self.recurrent.directions == ("forward",), "the backward direction begins at the end of a sequence"
-        x = self._embed(inputs)
-        state = state or self.recurrent.initial(x.shape[0])
+        assert state is None or isinstance(state, Memory)
+        x = self._embed(batch.inputs)
+        state = state or self.recurrent.initial(len(x))
         if self.config.name == "jordan":
-            h, state = self._jordan(x, state, tape, self.say if feedback is None else feedback)
-        elif x.shape[1] > 1 or tape is not None:
-            h, state = self.recurrent(x, state=state, tape=tape)
+            h, new = self.recurrent(x, state=state, feedback=self.feed_back if batch.before is None else batch.before)
+            if new.o is None:  # it was given the true outputs; should the next one be missing, it hears its own
+                new = replace(new, o=self.feed_back(h[:, -1]))
+        elif x.shape[1] > 1:
+            h, new = self.recurrent(x, state=state)
         else:
-            h, state = self.recurrent.step(x[:, 0], state)  # one step: the written-out equations are quicker
+            h, new = self.recurrent.step(x[:, 0], state)  # one step: the written-out equations are faster
             h = h.unsqueeze(1)
-        return self.dropout(h), state
+        return self.dropout(h), new
 
-    def _jordan(
-        self, x: Tensor, state: Memory, tape: Tape | None, feedback: Tensor | Callable[[Tensor], Tensor]
-    ) -> tuple[Tensor, Memory]:
-        h: Tensor
-        h, state = self.recurrent(x, state=state, tape=tape, feedback=feedback)
-        # DataSummary the true outputs it has not said any: if nobody tells it the next one, it will hear its own.
-        return h, state if state.o is not None else replace(state, o=self.say(h[:, -1]))
-
-    def start(self, batch: Batch, *, attention: bool = False) -> Step:
-        """Take in BOS and the forced prefix; a language model has no source, and attends to nothing."""
-        h, state = self.advance(batch.target)
-        return Step(self.output(h[:, -1]), state)
-
-    def step(self, tokens: Tensor, state: State) -> Step:
+    def state_tensors(self, state: State) -> dict[str, Tensor]:
         assert isinstance(state, Memory)
-        h, state = self.advance(tokens.unsqueeze(1), state)
-        return Step(self.output(h[:, -1]), state)
+        return state.tensors()
+
+    def state_from(self, tensors: Mapping[str, Tensor]) -> Memory:
+        return Memory(**tensors)
 
 
 _ENCODER = dict.fromkeys(SEQUENCE_TASKS, Variant(RecurrentConfig, RecurrentEncoder, PRESETS))

@@ -25,11 +25,12 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from mirada.config import Section, Values
-from mirada.contracts import ALL_ON, PAD, Batch, GenerativeNetwork, State, Step, Switches, Tape
+from mirada.contracts import PAD, Batch, GenerativeNetwork, State, Step
 from mirada.models.architecture import Architecture, Variant
 from mirada.nn.attention import Attended, Score, scores_by_name
 from mirada.nn.blocks import Dropout
 from mirada.nn.recurrent import Kind, Memory, Recurrent
+from mirada.parts import OutputHead, joined_steps, next_step
 
 
 class Seq2SeqConfig(Section):
@@ -39,19 +40,19 @@ class Seq2SeqConfig(Section):
     width: int = Field(256, ge=2, le=16384)
     """D, the size of embeddings and states."""
     layers: int = Field(1, ge=1, le=64)
-    """Of the encoder, and of the decoder."""
+    """Layers of the encoder, and of the decoder."""
     bidirectional: bool = True
     """Whether the encoder reads the source in both directions."""
     attention: Literal["none", "dot", "general", "additive"] = "none"
     attend: Literal["before", "after"] = "after"
     """Whether the context goes into the recurrent step, or joins its output."""
     teacher_forcing: Literal["always", "until", "decay"] = "always"
-    """Whether the decoder is given the true previous word in training, or its own choice: true ones always, until an
-    epoch, or ever fewer of them."""
+    """Whether the decoder is given the true previous word in training: always, until an epoch, or ever less often; else
+    it is given its own choice (scheduled sampling)."""
     teacher_epochs: float = Field(3.0, gt=0)
     """k: the epoch in which `until` ends, and the slowness of `decay`."""
     dropout: float | None = Field(None, ge=0, lt=1)
-    """Unless given, by how often the data will be seen: none for a few epochs, up to 0.2 for many."""
+    """Dropout rate. By default chosen by the number of epochs: none for a few, up to 0.2 for many."""
     tie: Literal["all", "output", "none"] = "all"
     """Which embeddings share weights: source, target and output; target and output; or none."""
     max_length: int = Field(256, ge=4, le=65536)
@@ -98,7 +99,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Seq2SeqState:
-    """The decoder's memory, and the source, for R hypotheses."""
+    """The decoder's recurrent state, and the source, for R hypotheses."""
 
     memory: Memory
     source: Source
@@ -132,19 +133,25 @@ class Seq2Seq(GenerativeNetwork):
         self.decoder = Recurrent(c.cell, 2 * width if before else width, width, c.layers, dropout=dropout)
         self.score: Score | None = scores_by_name[c.attention](width, width) if attends else None
         self.join = nn.Linear(2 * width, width) if attends else None
-        self.output = nn.Linear(width, target_vocabulary, bias=False)
+        self.output = OutputHead(width, target_vocabulary, bias=False)
         if c.tie != "none":
             self.output.weight = self.target_embedding.weight
         self.name_parts()
+        if self.score is not None:
+            self.score.path = "attention"
 
     # ── the source ────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def encode(self, batch: Batch, tape: Tape | None = None) -> tuple[Source, Memory]:
-        """The encoder's states, and s_0, the decoder's first memory: tanh(W h_end) for each layer."""
+    def encode(self, batch: Batch) -> tuple[Source, Memory]:
+        """The encoder's states, and s_0, the decoder's first state: tanh(W h_end) for each layer."""
         x = self.dropout(self.source_embedding(batch.source))
-        states, final = self.encoder(x, batch.source_mask.sum(1), tape=tape)  # [B, S, D]
+        self.record("source.embeddings", x)
+        states, final = self.encoder(x, batch.source_mask.sum(1))  # [B, S, D]
+        self.record("encoder.output", states)
         keys = self.score.prepare(states) if self.score else None
-        return Source(states, keys, batch.source_mask), self._bridge(final)
+        memory = self._bridge(final)
+        self.record("bridge.h", memory.h)  # [L, B, D]
+        return Source(states, keys, batch.source_mask), memory
 
     def _bridge(self, final: Memory) -> Memory:
         """From each layer's last states in both directions, side by side, to the decoder's layer."""
@@ -157,74 +164,76 @@ class Seq2Seq(GenerativeNetwork):
 
     # ── the target ────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def hidden(self, batch: Batch, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
-        source, memory = self.encode(batch, tape)
+    def hidden(self, batch: Batch) -> Tensor:
+        source, memory = self.encode(batch)
         share = self.config.taught(batch.epoch) if self.training else 1.0
         if share < 1:
             return self._partly_taught(batch.target_input, memory, source, share)
-        return self._read(batch.target_input, memory, source, tape)[0]
+        return self._decode(batch.target_input, memory, source)[0]
 
     def _partly_taught(self, given: Tensor, memory: Memory, source: Source, share: float) -> Tensor:
         """u [B, T, D] when a previous word is the given one [B, T] with probability `share`, else the likeliest one."""
         true = torch.rand(given.shape, device=given.device) < share
         tokens = given[:, 0]  # the first is always BOS
         steps: list[Tensor] = []
-        for t in range(given.shape[1]):
-            if t:
-                with torch.no_grad():
-                    own = self.output(steps[-1]).argmax(-1)
-                tokens = torch.where(true[:, t], given[:, t], own)
-            u, memory, _ = self._read(tokens.unsqueeze(1), memory, source)
-            steps.append(u[:, 0])
+        with joined_steps():
+            for t in range(given.shape[1]):
+                if t:
+                    with torch.no_grad():
+                        own = self.output(steps[-1]).argmax(-1)
+                    tokens = torch.where(true[:, t], given[:, t], own)
+                    next_step()
+                u, memory, _ = self._decode(tokens.unsqueeze(1), memory, source)
+                steps.append(u[:, 0])
         return torch.stack(steps, 1)
-
-    def forward(self, batch: Batch, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
-        """Scores [B, T, V] for every next token of the true target."""
-        return self.output(self.hidden(batch, tape, switches))
 
     def start(self, batch: Batch, *, attention: bool = False) -> Step:
         source, memory = self.encode(batch)
-        return self._advance(batch.target, Seq2SeqState(memory, source, attention))
+        return self._continue(batch.target, Seq2SeqState(memory, source, attention))
 
     def step(self, tokens: Tensor, state: State) -> Step:
         assert isinstance(state, Seq2SeqState)
-        return self._advance(tokens.unsqueeze(1), state)
+        return self._continue(tokens.unsqueeze(1), state)
 
-    def _advance(self, tokens: Tensor, state: Seq2SeqState) -> Step:
-        u, memory, weights = self._read(tokens, state.memory, state.source)
+    def _continue(self, tokens: Tensor, state: Seq2SeqState) -> Step:
+        u, memory, weights = self._decode(tokens, state.memory, state.source)
         shown = weights[:, -1, None, None] if state.attention and weights is not None else None  # [R, 1, 1, S]
         return Step(self.output(u[:, -1]), Seq2SeqState(memory, state.source, state.attention), shown)
 
-    def _read(
-        self, tokens: Tensor, memory: Memory, source: Source, tape: Tape | None = None
-    ) -> tuple[Tensor, Memory, Tensor | None]:
-        """u [R, T, D] for tokens [R, T], the memory after them, and where each looked [R, T, S]."""
+    def _decode(self, tokens: Tensor, memory: Memory, source: Source) -> tuple[Tensor, Memory, Tensor | None]:
+        """u [R, T, D] for tokens [R, T], the state after them, and where each looked [R, T, S]."""
         x = self.dropout(self.target_embedding(tokens))
+        self.record("target.embeddings", x)
+        weights: Tensor | None = None
         if self.score is None:
-            s, memory = self._recur(x, memory, tape)
-            return self.dropout(s), memory, None
-        if self.config.attend == "after":
-            s, memory = self._recur(x, memory, tape)
-            context, weights = self._attend(s, source)
+            u, memory = self._recur(x, memory)
         else:
-            s, memory, context, weights = self._step_by_step(x, memory, source)
-        if tape is not None:
-            tape.record(self, "attention.weights", weights.unsqueeze(1))  # [R, H = 1, T, S]
-        return self.dropout(self._join(context, s)), memory, weights
+            if self.config.attend == "after":
+                s, memory = self._recur(x, memory)
+                context, weights = self._attend(s, source)
+            else:
+                s, memory, context, weights = self._step_by_step(x, memory, source)
+            u = self._join(context, s)
+        u = self.dropout(u)
+        self.record("decoder.output", u)
+        return u, memory, weights
 
-    def _recur(self, x: Tensor, memory: Memory, tape: Tape | None) -> tuple[Tensor, Memory]:
-        if x.shape[1] > 1 or tape is not None:
-            return self.decoder(x, state=memory, tape=tape)
-        s, memory = self.decoder.step(x[:, 0], memory)  # one step: the written-out equations are quicker
+    def _recur(self, x: Tensor, memory: Memory) -> tuple[Tensor, Memory]:
+        if x.shape[1] > 1:
+            return self.decoder(x, state=memory)
+        s, memory = self.decoder.step(x[:, 0], memory)  # one step: the written-out equations are faster
         return s.unsqueeze(1), memory
 
     def _step_by_step(self, x: Tensor, memory: Memory, source: Source) -> tuple[Tensor, Memory, Tensor, Tensor]:
         """Each step attends with the state before it, and takes the context in."""
         steps: list[tuple[Tensor, Tensor, Tensor]] = []
-        for x_t in x.unbind(1):
-            context, weights = self._attend(memory.h[-1].unsqueeze(1), source)
-            s, memory = self.decoder.step(torch.cat([x_t, context[:, 0]], -1), memory)
-            steps.append((s, context[:, 0], weights[:, 0]))
+        with joined_steps():
+            for x_t in x.unbind(1):
+                if steps:
+                    next_step()
+                context, weights = self._attend(memory.h[-1].unsqueeze(1), source)
+                s, memory = self.decoder.step(torch.cat([x_t, context[:, 0]], -1), memory)
+                steps.append((s, context[:, 0], weights[:, 0]))
         s, context, weights = (torch.stack(tensors, 1) for tensors in zip(*steps, strict=True))
         return s, memory, context, weights
 

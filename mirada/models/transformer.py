@@ -9,34 +9,24 @@ The source is a sentence, or an image cut into patches (Liu et al. 2021): then t
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
 
 import torch
 from pydantic import Field
 from torch import Tensor, nn
 
 from mirada.config import Values
-from mirada.contracts import ALL_ON, PAD, Batch, GenerativeNetwork, Sizes, State, Step, Switches, Tape
+from mirada.contracts import PAD, Batch, GenerativeNetwork, Sizes, State, Step
 from mirada.models.architecture import Architecture, Variant
-from mirada.nn.blocks import (
-    Decoder,
-    DecoderLayer,
-    Dropout,
-    Encoder,
-    EncoderLayer,
-    Headed,
-    KeyValues,
-    Patches,
-    Positions,
-    sinusoidal,
-    suggest_patch,
-)
+from mirada.nn.blocks import Dropout, Headed, KeyValues, LayerConfig, Patches, Stack, suggest_patch
+from mirada.nn.positions import positions, sinusoidal
+from mirada.parts import OutputHead, Role, active_switches, recording
 
 
 class StacksConfig(Headed):
-    """Sizes and choices of two stacks; the defaults translate best for the time spent on a CPU."""
+    """Sizes and choices of an encoder–decoder; the defaults suit training on a CPU."""
 
     width: int = Field(256, ge=2, le=16384)
     """D, the size of every vector that flows through the model."""
@@ -47,19 +37,20 @@ class StacksConfig(Headed):
     """The inner size of the two-layer perceptron."""
     activation: Literal["relu", "gelu", "silu"] = "relu"
     dropout: float | None = Field(None, ge=0, lt=1)
-    """Unless given, by how often the data will be seen: none for a few epochs, up to 0.2 for many."""
+    """Dropout rate. By default chosen by the number of epochs: none for a few, up to 0.2 for many."""
     norm: Literal["pre", "post"] = "pre"
     """Normalise before each sublayer (trains faster), or after it as in the paper."""
-    positions: Literal["sinusoidal", "halves", "learned"] = "sinusoidal"
-    """Waves as in the paper, the same waves with all sines before all cosines as Marian has them, or learned."""
+    positions: Literal["sinusoidal", "halves", "learned", "rotary", "none"] = "sinusoidal"
+    """Position encoding: fixed waves as in the paper, the same with all sines before all cosines as in Marian, learned
+    vectors, rotary (in the attention), or none."""
     output_bias: bool = False
-    """Whether every word has a bias beside its vector, as in Marian."""
+    """Whether every word has an output bias, as in Marian."""
     max_length: int = Field(256, ge=4, le=65536)
     """The most tokens a sentence may have."""
 
 
 class TransformerConfig(StacksConfig):
-    """A Transformer that reads sentences."""
+    """Sizes and choices of a Transformer for translation."""
 
     name: Literal["transformer"] = "transformer"
     tie: Literal["all", "output", "none"] = "all"
@@ -67,12 +58,14 @@ class TransformerConfig(StacksConfig):
 
 
 class CaptionerConfig(StacksConfig):
-    """A Transformer that reads images."""
+    """Sizes and choices of a Transformer that captions images."""
 
     name: Literal["captioner"] = "captioner"
     activation: Literal["relu", "gelu", "silu"] = "gelu"
+    positions: Literal["sinusoidal", "halves", "learned", "rotary", "none"] = "sinusoidal"
+    """Position encoding of the caption's tokens; that of the patches is learned."""
     patch: int | None = Field(None, ge=1, le=1024)
-    """The side of a patch in pixels; unless given, a quarter of the image's longer side, from 2 to 16."""
+    """The side of a patch in pixels; by default a quarter of the image's longer side, from 2 to 16."""
     tie: Literal["output", "none"] = "output"
     """Which embeddings share weights: target and output, or none."""
 
@@ -149,45 +142,41 @@ class StacksState:
 
 
 class EncoderDecoder(GenerativeNetwork):
-    """Two stacks: whatever the first one reads, the second attends to it and writes. A `Generator`."""
+    """An encoder stack for the source and a decoder stack that attends to it and generates tokens."""
 
-    output: nn.Linear
+    output: OutputHead
 
     def __init__(self, config: TransformerConfig | CaptionerConfig, sizes: Sizes):
         super().__init__()
         c = self.config = config
         shared = self._open(sizes)
         self.target_embedding = nn.Embedding(sizes.outputs, c.width, PAD) if shared is None else shared
-        kind: Literal["sinusoidal", "learned"] = "learned" if c.positions == "learned" else "sinusoidal"
-        self.positions = Positions(c.max_length + 1, c.width, kind)  # + 1 for BOS
-        if c.positions == "halves":
-            waves = self.positions.table
-            self.positions.table = torch.cat([waves[:, 0::2], waves[:, 1::2]], 1)
+        self.positions = positions(c.positions, c.max_length + 1, c.width, c.heads)  # + 1 for BOS
         dropout = c.dropout or 0.0
         self.dropout = Dropout(dropout)
-        layer = (c.width, c.heads, c.feed_forward, dropout, c.norm, c.activation)
-        self.encoder = Encoder([EncoderLayer(*layer) for _ in range(c.encoder_layers)], self._final_norm())
-        self.decoder = Decoder([DecoderLayer(*layer) for _ in range(c.decoder_layers)], self._final_norm())
-        self.output = nn.Linear(c.width, sizes.outputs, bias=c.output_bias)
+        layer = LayerConfig(c.width, c.heads, c.feed_forward, dropout, c.norm, c.activation, positions=self.positions)
+        self.encoder = Stack(self._encoder_layer(layer), c.encoder_layers)
+        self.decoder = Stack(layer, c.decoder_layers, causal=True, cross=True)
+        self.output = OutputHead(c.width, sizes.outputs, bias=c.output_bias)
         self._initialise()
         if c.tie != "none":
             self.output.weight = self.target_embedding.weight
         self.name_parts()
 
     def _open(self, sizes: Sizes) -> nn.Embedding | None:
-        """Make what the source is read with; an embedding that the target shares, if it does."""
+        """Make what embeds the source; returns an embedding that the target shares, if it does."""
         raise NotImplementedError
 
-    def _read(self, batch: Batch, switches: Switches) -> Tensor:
+    def _encoder_layer(self, layer: LayerConfig) -> LayerConfig:
+        return layer
+
+    def _read(self, batch: Batch) -> Tensor:
         """The source as vectors with their positions, [B, S, D]."""
         raise NotImplementedError
 
     def _mask(self, batch: Batch) -> Tensor | None:
         """Which of the source is real, [B, 1, 1, S]; None if all of it is."""
         raise NotImplementedError
-
-    def _final_norm(self) -> nn.Module:
-        return nn.LayerNorm(self.config.width) if self.config.norm == "pre" else nn.Identity()
 
     def _initialise(self) -> None:
         for module in self.modules():
@@ -200,48 +189,48 @@ class EncoderDecoder(GenerativeNetwork):
                 with torch.no_grad():
                     module.weight[PAD].zero_()
 
-    def _embed(self, embedding: nn.Embedding, ids: Tensor, before: int, switches: Switches) -> Tensor:
+    def _embed(self, side: str, embedding: nn.Embedding, ids: Tensor, before: int = 0) -> Tensor:
         x = embedding(ids) * math.sqrt(self.config.width)  # §3.4: embeddings are multiplied by √d_model
-        return self.dropout(self.positions(x, before) if switches.positions else x)
+        self.record(f"{side}.embeddings", x)
+        x = self.dropout(self.positions(x, before))
+        self.record(f"{side}.inputs", x)
+        return x
 
-    def encode(self, batch: Batch, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
+    def encode(self, batch: Batch) -> Tensor:
         """The encoder's output [B, S, D]."""
-        return self.encoder(self._read(batch, switches), self._mask(batch), tape, switches)
+        h: Tensor = self.encoder(self._read(batch), self._mask(batch))
+        return h
 
-    def hidden(self, batch: Batch, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
-        source = self.decoder.remember(self.encode(batch, tape, switches))
-        x = self._embed(self.target_embedding, batch.target_input, 0, switches)
-        nothing: list[KeyValues | None] = [None] * len(source)
-        return self.decoder(x, nothing, source, self._mask(batch), tape, switches)[0]
-
-    def forward(self, batch: Batch, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
-        """Scores [B, T, V] for every next token of the true target."""
-        return self.output(self.hidden(batch, tape, switches))
+    def hidden(self, batch: Batch) -> Tensor:
+        source = self.decoder.remember(self.encode(batch))
+        x = self._embed("target", self.target_embedding, batch.target_input)
+        h: Tensor = self.decoder(x, None, source, self._mask(batch))
+        return h
 
     def start(self, batch: Batch, *, attention: bool = False) -> Step:
         source = self.decoder.remember(self.encode(batch))
         rows = torch.arange(batch.size, device=batch.source.device)
-        state = StacksState([], source, self._mask(batch), rows, attention)
-        return self._advance(batch.target, state)
+        return self._continue(batch.target, StacksState([], source, self._mask(batch), rows, attention))
 
     def step(self, tokens: Tensor, state: State) -> Step:
         assert isinstance(state, StacksState)
-        return self._advance(tokens.unsqueeze(1), state)
+        return self._continue(tokens.unsqueeze(1), state)
 
-    def _advance(self, tokens: Tensor, state: StacksState) -> Step:
-        tape = Tape(["decoder.*.cross.weights"]) if state.attention else None
-        past: Sequence[KeyValues | None] = state.own or [None] * len(state.source)
-        before = past[0].length if past[0] else 0
-        x = self._embed(self.target_embedding, tokens, before, ALL_ON)  # [R, t, D]
-        x, own = self.decoder(x, past, state.source, state.source_mask, tape)
-        # Only the last token's row predicts something new.
-        weights = torch.stack([w[:, :, -1] for w in tape.tensors.values()], 1) if tape else None  # [R, L, H, S]
-        new = StacksState(own, state.source, state.source_mask, state.sentence, state.attention)
-        return Step(self.output(x[:, -1]), new, weights)
+    def _continue(self, tokens: Tensor, state: StacksState) -> Step:
+        x = self._embed("target", self.target_embedding, tokens, state.own[0].length if state.own else 0)  # [R, t, D]
+        weights = None
+        if state.attention:
+            with recording("decoder.*.cross.weights") as recorder:
+                x, own = self.decoder.extend(x, state.own, None, state.source, state.source_mask)
+            # Only the last token's row predicts something new.
+            weights = torch.stack([w[:, :, -1] for w in recorder.tensors.values()], 1)  # [R, L, H, S]
+        else:
+            x, own = self.decoder.extend(x, state.own, None, state.source, state.source_mask)
+        return Step(self.output(x[:, -1]), replace(state, own=own), weights)
 
 
 class Transformer(EncoderDecoder):
-    """Reads sentences and writes sentences; the embeddings of both are the same, unless told otherwise."""
+    """Translates sentences; source, target and output share their embeddings by default."""
 
     config: TransformerConfig
 
@@ -252,29 +241,36 @@ class Transformer(EncoderDecoder):
         assert sizes.inputs == sizes.outputs, "one embedding cannot serve two vocabularies"
         return self.source_embedding
 
-    def _read(self, batch: Batch, switches: Switches) -> Tensor:
-        return self._embed(self.source_embedding, batch.source, 0, switches)
+    def _read(self, batch: Batch) -> Tensor:
+        return self._embed("source", self.source_embedding, batch.source)
 
     def _mask(self, batch: Batch) -> Tensor:
         return batch.source_mask[:, None, None, :]  # [B, S] -> [B, 1, 1, S]
 
 
 class Captioner(EncoderDecoder):
-    """Reads images, patch by patch as a ViT does, and writes what is in them: x_i = W · pixels_i + b + P_i."""
+    """Describes images, which it reads patch by patch as a ViT does: x_i = W · pixels_i + b + P_i."""
 
     config: CaptionerConfig
+    honours = frozenset({"positions"})
+    roles: ClassVar[Mapping[str, Role]] = {"places": "embedding"}
 
     def _open(self, sizes: Sizes) -> nn.Embedding | None:
         channels, _, height, width = sizes.shape
         rows, columns = self.config.grid(sizes.shape)
         self.patches = Patches(channels, self.config.patch_for(height, width), self.config.width)
-        # A table of vectors, not a matrix: with an axis more, Muon leaves it alone.
         self.places = nn.Parameter(_places(rows, columns, self.config.width))
         return None
 
-    def _read(self, batch: Batch, switches: Switches) -> Tensor:
+    def _encoder_layer(self, layer: LayerConfig) -> LayerConfig:
+        return replace(layer, positions=None)  # patches have their own positions
+
+    def _read(self, batch: Batch) -> Tensor:
         x = self.patches(batch.source)  # [B, C, 1, H, W] -> [B, N, D]
-        return self.dropout(x + self.places if switches.positions else x)
+        self.record("source.embeddings", x)
+        x = self.dropout(x + self.places if active_switches().positions else x)
+        self.record("source.inputs", x)
+        return x
 
     def _mask(self, batch: Batch) -> None:
         return None

@@ -8,16 +8,18 @@ z_0 = [x_class; W x_1; …; W x_N] + P,   z' = MSA(LN(z)) + z,   z = MLP(LN(z'))
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import ClassVar, Literal
 
 import torch
 from pydantic import Field
 from torch import Tensor, nn
 
 from mirada.config import Values
-from mirada.contracts import ALL_ON, SequenceBatch, SequenceEncoder, Sizes, Switches, Tape
+from mirada.contracts import SequenceBatch, SequenceEncoder, Sizes
 from mirada.models.architecture import Architecture, Variant
-from mirada.nn.blocks import Dropout, Encoder, EncoderLayer, Headed, Patches, suggest_patch
+from mirada.nn.blocks import Dropout, Headed, LayerConfig, Patches, Stack, suggest_patch
+from mirada.parts import OutputHead, Role, active_switches
 
 
 class ViTConfig(Headed):
@@ -33,17 +35,14 @@ class ViTConfig(Headed):
     patch: int | None = Field(None, ge=1, le=1024)
     """The side of a patch in pixels; unless given, a quarter of the image's longer side, from 2 to 16."""
     frames: int | None = Field(None, ge=1, le=1024)
-    """The depth of a patch of a video, in frames. Unless given, 2 where there are 4 or more and an even number, else 1:
-    which way a shape moves was told right of 400 dev videos after 40 s for 60 % with 1, 99.8 % with 2, 100 % with 4."""
+    """The depth of a patch of a video, in frames. By default 2 if there are 4 or more and an even number, else 1."""
     pool: Literal["class", "mean"] = "class"
-    """What an image is classified by: the vector of the class token, or the mean of all patches."""
+    """How an image becomes one vector: that of the class token, or the mean of all patches."""
     activation: Literal["gelu", "gelu_tanh", "relu"] = "gelu"
     eps: float = Field(1e-12, gt=0)
-    """Of the normalisations."""
+    """Added to the variance in every normalisation."""
     dropout: float | None = Field(0.1, ge=0, lt=1)
-    """null: by how often the data will be seen, which is 0.2 for a few thousand images in three minutes. That was too
-    much: 95.8 of 100 dev digits right, 96.9 with 0.1; of MNIST, 128 wide, 96.1 and 97.5. Without any, warped digits
-    were as often right, at a higher dev loss: 0.18 and 0.13 on two parts, 0.14 and 0.11 with 0.1. One run each."""
+    """Dropout rate; null chooses it by the number of epochs."""
 
     def patch_for(self, height: int, width: int) -> int:
         """The side of a patch for images of this size."""
@@ -70,28 +69,26 @@ PRESETS: dict[str, Values] = {
     "base": _sizes(768, 12, 12),
     "big": _sizes(1024, 16, 24),
 }
-"""`small` is for a few thousand small images and a few minutes: 128 wide, in 4 layers, a step took three times as
-long, and after as many steps it was not better on dev digits (97.2 and 97.2 of 100; 64 in 3 layers: 96.9 and 98.6)."""
 
 
 class ViT(SequenceEncoder):
     """Patches with a class token before them and learned positions, a pre-norm encoder stack, and an output."""
 
-    output: nn.Linear
+    output: OutputHead
+    honours = frozenset({"positions"})
+    roles: ClassVar[Mapping[str, Role]] = {"class_token": "embedding", "positions": "embedding"}
 
     def __init__(self, config: ViTConfig, sizes: Sizes):
         super().__init__()
         c = self.config = config
         channels, frames, height, width = sizes.shape
         self.patches = Patches(channels, c.patch_for(height, width), c.width, c.frames_for(frames))
-        # Tables of vectors, not matrices: with an axis more, Muon leaves them alone.
         self.class_token = nn.Parameter(torch.randn(1, 1, c.width) * 0.02)
         self.positions = nn.Parameter(torch.randn(1, 1 + c.patches(sizes.shape), c.width) * 0.02)
         self.dropout = Dropout(c.dropout or 0.0)
         inner, dropout = c.feed_forward or 4 * c.width, c.dropout or 0.0
-        layers = [EncoderLayer(c.width, c.heads, inner, dropout, "pre", c.activation, c.eps) for _ in range(c.layers)]
-        self.encoder = Encoder(layers, nn.LayerNorm(c.width, c.eps))
-        self.output = nn.Linear(c.width, sizes.outputs)
+        self.encoder = Stack(LayerConfig(c.width, c.heads, inner, dropout, "pre", c.activation, c.eps), c.layers)
+        self.output = OutputHead(c.width, sizes.outputs)
         self._initialise()
         self.name_parts()
 
@@ -101,21 +98,28 @@ class ViT(SequenceEncoder):
                 nn.init.xavier_uniform_(module.weight)
                 nn.init.zeros_(module.bias)
 
-    def states(self, batch: SequenceBatch, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
+    def states(self, batch: SequenceBatch) -> Tensor:
         """A vector for the class token and for every patch, [B, 1+N, D]."""
         x = self.patches(batch.inputs)  # [B, C, F, H, W] -> [B, N, D]
         x = torch.cat([self.class_token.expand(len(x), -1, -1), x], 1)  # [B, 1+N, D]
-        x = self.dropout(x + self.positions if switches.positions else x)
-        h: Tensor = self.encoder(x, None, tape, switches)
+        self.record("embeddings", x)
+        if active_switches().positions:
+            self.record("positions.vectors", self.positions)
+            x = x + self.positions
+        x = self.dropout(x)
+        self.record("inputs", x)
+        h: Tensor = self.encoder(x)
         return h
 
-    def read(self, batch: SequenceBatch, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
+    def encode(self, batch: SequenceBatch) -> Tensor:
         """A vector for every patch [B, N, D], row by row, frame after frame."""
-        return self.states(batch, tape, switches)[:, 1:]
+        return self.states(batch)[:, 1:]
 
-    def pool(self, batch: SequenceBatch, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
-        h = self.states(batch, tape, switches)
-        return h[:, 0] if self.config.pool == "class" else h[:, 1:].mean(1)  # [B, D]
+    def pool(self, batch: SequenceBatch) -> Tensor:
+        h = self.states(batch)
+        pooled = h[:, 0] if self.config.pool == "class" else h[:, 1:].mean(1)  # [B, D]
+        self.record("pooled", pooled)
+        return pooled
 
 
 ARCHITECTURES = {

@@ -1,24 +1,31 @@
-"""Every attention formula of the lineage. Each returns the output and the weights that made it.
+"""Attention formulas. Each returns the output and the weights that made it.
 
     q [.., T, K] queries    k [.., S, K] keys    v [.., S, K'] values    mask [.., T, S], True = may attend
 
 A query that may attend nothing gets zeros, never NaN.
 
-    formulas            scaled_dot_product (and fused), dot, general, additive
-    scores for models   DotScore, GeneralScore, AdditiveScore: what of them is learned, with the keys prepared once
-    sets of vectors     hard, soft, self_attention, between: nothing is learned, everything can be drawn
+    formulas           scaled_dot_product (and fused), dot, general, additive
+    multi-head         ScaledDotProduct: the formula as an object that a layer is given
+    seq2seq            DotScore, GeneralScore, AdditiveScore: with what is learned, keys prepared once
+    teaching           hard, soft, self_attention, between: sets of vectors without parameters, as in lecture notes
+
+The teaching functions go with `inspection.vectors.draw_vectors`:
+
+    x = torch.tensor([[1.0, 0.0], [0.0, 1.0], [-0.5, -0.5]])
+    draw_vectors(x, self_attention(x), "self.png")                      # every vector looks at all of them
+    draw_vectors(x, hard(x, torch.tensor([2, 0, -1])), "hard.png")      # each output is one input, or nothing
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from mirada.contracts import Part
+from mirada.parts import Part
 
 
 class Attended(NamedTuple):
@@ -56,6 +63,35 @@ def fused(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, scale: bo
     return output if mask is None else output.masked_fill(~mask.any(-1, keepdim=True), 0.0)
 
 
+class Formula(Protocol):
+    """An attention formula as an object: what multi-head attention is given."""
+
+    def scores(self, q: Tensor, k: Tensor, scale: bool = True) -> Tensor:
+        """[.., T, S]: how well each query and key go together, before the softmax."""
+        ...
+
+    def attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, scale: bool = True) -> Attended:
+        """The output and the weights."""
+        ...
+
+    def fused(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, scale: bool = True) -> Tensor:
+        """The output alone, as fast as possible."""
+        ...
+
+
+class ScaledDotProduct:
+    """softmax(Q Kᵀ / √d_k) V, the Transformer's attention."""
+
+    def scores(self, q: Tensor, k: Tensor, scale: bool = True) -> Tensor:
+        return (q * (1 / math.sqrt(q.shape[-1])) if scale else q) @ k.transpose(-2, -1)
+
+    def attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, scale: bool = True) -> Attended:
+        return scaled_dot_product(q, k, v, mask, scale)
+
+    def fused(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, scale: bool = True) -> Tensor:
+        return fused(q, k, v, mask, scale)
+
+
 def dot(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Attended:
     """score(q, k) = qᵀ k        (Luong et al. 2015, §3.1, "dot")
 
@@ -85,9 +121,14 @@ def additive(
     `projected` [.., S, A] are the keys after U: they are the same for every query, so they are computed once for a
     sentence. `w_query` is W [A, Q], `v_score` is [A]. It equals v_scoreᵀ tanh([W U] [q; k]).
     """
-    scores: Tensor = _AdditiveScores.apply(F.linear(q, w_query), projected, v_score)
-    weights = masked_softmax(scores, mask)  # [.., T, S]
+    weights = masked_softmax(additive_scores(q, projected, w_query, v_score), mask)  # [.., T, S]
     return Attended(weights @ v, weights)
+
+
+def additive_scores(q: Tensor, projected: Tensor, w_query: Tensor, v_score: Tensor) -> Tensor:
+    """[.., T, S]: the scores of `additive`."""
+    scores: Tensor = _AdditiveScores.apply(F.linear(q, w_query), projected, v_score)
+    return scores
 
 
 class _AdditiveScores(torch.autograd.Function):
@@ -135,8 +176,8 @@ def _sigma(q: Tensor, k: Tensor) -> Tensor:
 class Score(Part):
     """How well a query and a key go together, and the attention that follows from it.
 
-    Whatever concerns the keys alone is done once for a sentence, by `prepare`; its result is one tensor with the
-    sentences on its first axis, which a generator's state keeps and selects rows of.
+    What concerns the keys alone is done once a sentence, by `prepare`; its result is one tensor with the sentences on
+    its first axis, which a decoder state keeps and selects rows of.
     """
 
     def __init__(self, query_width: int, key_width: int):
@@ -144,12 +185,22 @@ class Score(Part):
         self.query_width, self.key_width = query_width, key_width
 
     def prepare(self, keys: Tensor) -> Tensor:
-        """The keys [B, S, D] in the form that `forward` wants."""
-        raise NotImplementedError
+        """The keys [B, S, D] in the form that `scores` takes."""
+        return keys
+
+    def scores(self, query: Tensor, prepared: Tensor) -> Tensor:
+        """[B, T, S] of queries [B, T, Q] and prepared keys [B, S, ..]."""
+        return query @ prepared.transpose(-2, -1)
 
     def forward(self, query: Tensor, prepared: Tensor, values: Tensor, mask: Tensor | None = None) -> Attended:
-        """Attend from query [B, T, Q] to values [B, S, D]; mask [B, T or 1, S]."""
-        raise NotImplementedError
+        """Attend from query [B, T, Q] to values [B, S, D]; mask [B, T or 1, S]. Records with an axis H = 1."""
+        scores = self.scores(query, prepared)
+        weights = masked_softmax(scores, mask)
+        context = weights @ values
+        self.record("scores", scores.unsqueeze(1))
+        self.record("weights", weights.unsqueeze(1))
+        self.record("context", context)
+        return Attended(context, weights)
 
 
 class DotScore(Score):
@@ -163,12 +214,6 @@ class DotScore(Score):
             )
         super().__init__(query_width, key_width)
 
-    def prepare(self, keys: Tensor) -> Tensor:
-        return keys
-
-    def forward(self, query: Tensor, prepared: Tensor, values: Tensor, mask: Tensor | None = None) -> Attended:
-        return dot(query, prepared, values, mask)
-
 
 class GeneralScore(Score):
     """`general`: a matrix W between query and key. Prepared keys are W k, so that each step is a dot product."""
@@ -180,12 +225,9 @@ class GeneralScore(Score):
     def prepare(self, keys: Tensor) -> Tensor:
         return self.key(keys)  # [B, S, Q]
 
-    def forward(self, query: Tensor, prepared: Tensor, values: Tensor, mask: Tensor | None = None) -> Attended:
-        return dot(query, prepared, values, mask)
-
 
 class AdditiveScore(Score):
-    """`additive`: a small network, as wide as the query unless told. Prepared keys are U k + b.
+    """`additive`: a small network, as wide as the query by default. Prepared keys are U k + b.
 
     The paper leaves its biases out of the formulas (A.2); one is enough, and where it is it costs nothing a step.
     """
@@ -200,15 +242,15 @@ class AdditiveScore(Score):
     def prepare(self, keys: Tensor) -> Tensor:
         return self.key(keys)  # [B, S, A]
 
-    def forward(self, query: Tensor, prepared: Tensor, values: Tensor, mask: Tensor | None = None) -> Attended:
-        return additive(query, prepared, values, mask, self.query.weight, self.score.weight[0])
+    def scores(self, query: Tensor, prepared: Tensor) -> Tensor:
+        return additive_scores(query, prepared, self.query.weight, self.score.weight[0])
 
 
 scores_by_name: dict[str, type[Score]] = {"dot": DotScore, "general": GeneralScore, "additive": AdditiveScore}
 """The scores a model can choose from; each is built with the query's and the key's width."""
 
 
-# --- attention on sets of vectors [n, d], without parameters ---
+# --- for teaching: attention on sets of vectors [n, d], without parameters ---
 
 
 def hard(x: Tensor, choice: Tensor) -> Attended:

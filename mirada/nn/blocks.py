@@ -1,14 +1,14 @@
-"""What attention models are built from: multi-head attention, feed-forward, positions, encoder and decoder stacks.
+"""Transformer blocks: multi-head attention, feed-forward, layers, stacks of layers, image patches.
 
-Letters for axes are those of `contracts`. Every part takes a tape (records tensors when given) and switches (leave
-parts out). Keys and values are projected separately from queries, so that a decoder can keep them: `KeyValues`.
+Letters for axes are those of `contracts`. A layer is built from one `LayerConfig`; the attention formula and the
+positions are objects in it. Keys and values are projected separately from queries, so that a decoder can keep them:
+`KeyValues`.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal, Self, cast
 
 import torch
@@ -17,16 +17,13 @@ from pydantic import model_validator
 from torch import Tensor, nn
 
 from mirada.config import Section
-from mirada.contracts import ALL_ON, Part, Switches, Tape
 from mirada.nn.activations import ACTIVATIONS
-from mirada.nn.attention import fused, scaled_dot_product
+from mirada.nn.attention import Formula, ScaledDotProduct
+from mirada.nn.positions import Positions
+from mirada.parts import Part, active_switches
 
 FUSED_FROM = 64
-"""On a CPU, many queries over fewer keys than this are quicker by the plain formula; one query never is.
-
-Measured on two cores, plain / fused in ms, 4,000 tokens of width 256: forward and backward 57 / 70 at 16 keys, 62 / 60
-at 64, 88 / 76 at 256; one query a row, as in decoding, 2.9 / 2.4 at 16, 2.2 / 1.2 at 64, 1.8 / 1.0 at 256.
-"""
+"""On a CPU, many queries over fewer keys than this are faster by the plain formula; a single query never is."""
 
 Norm = Literal["pre", "post"]
 """Normalise before each sublayer (trains faster), or after it as in the paper."""
@@ -42,7 +39,30 @@ class Headed(Section):
     def _heads_divide_width(self) -> Self:
         if self.width % self.heads:
             raise ValueError(f"model.width={self.width} cannot be split into model.heads={self.heads} equal heads")
+        if getattr(self, "positions", None) == "rotary" and self.width // self.heads % 2:
+            raise ValueError(
+                f"model.positions=rotary turns pairs of numbers, and model.width={self.width} over "
+                f"model.heads={self.heads} gives heads of odd width {self.width // self.heads}: make it even"
+            )
         return self
+
+
+@dataclass(frozen=True)
+class LayerConfig:
+    """What a Transformer layer is built from."""
+
+    width: int
+    heads: int
+    feed_forward: int
+    """The inner size of the two-layer perceptron."""
+    dropout: float = 0.0
+    norm: Norm = "pre"
+    activation: str = "relu"
+    eps: float = 1e-5
+    """Added to the variance in every normalisation."""
+    formula: Formula = field(default_factory=ScaledDotProduct)
+    positions: Positions | None = None
+    """Positions that self-attention applies to its queries and keys, if they are of that kind."""
 
 
 @dataclass(frozen=True)
@@ -58,9 +78,9 @@ class KeyValues:
         return self.k.shape[2]
 
     def append(self, new: KeyValues) -> KeyValues:
-        """The new behind the old, written into the room that is left; where there is none, it doubles.
+        """The new behind the old, written into a buffer that doubles when it is full.
 
-        So a step copies one token, not all of them. What was there is kept by nobody else: a state is used once.
+        So a step copies one token, not all of them. Nobody else holds the old: a state is used once.
         """
         length, room = self.length + new.length, self.room
         if room is None or room.length < length:
@@ -103,31 +123,32 @@ class Dropout(nn.Module):
 class MultiHead(Part):
     """MultiHead(Q, K, V) = Concat(head_1, …, head_h) W^O,  head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V)   (§3.2.2)"""
 
-    def __init__(self, width: int, heads: int, bias: bool = True):
+    honours = frozenset({"scale", "heads_off"})
+
+    def __init__(self, config: LayerConfig):
         super().__init__()
-        self.heads = heads
-        self.query = nn.Linear(width, width, bias=bias)
-        self.key = nn.Linear(width, width, bias=bias)
-        self.value = nn.Linear(width, width, bias=bias)
-        self.output = nn.Linear(width, width, bias=bias)
+        width = config.width
+        self.heads, self.formula = config.heads, config.formula
+        self.query = nn.Linear(width, width)
+        self.key = nn.Linear(width, width)
+        self.value = nn.Linear(width, width)
+        self.output = nn.Linear(width, width)
+        self.positions = config.positions if config.positions is not None and config.positions.in_attention else None
         self.packed: Tensor | None
         self.packed_bias: Tensor | None
         self.register_buffer("packed", None, persistent=False)  # [3D, D]: W^Q, W^K and W^V in one, see `pack`
         self.register_buffer("packed_bias", None, persistent=False)
 
     def pack(self) -> None:
-        """Store W^Q, W^K and W^V as one matrix, by columns; the three are parts of it, and no value changes.
+        """Store W^Q, W^K and W^V as one matrix, by columns; the three are views of it, and no value changes.
 
-        To write a token is to read every weight once, and one long run of memory is read faster than three short ones.
+        Generating a token reads every weight once, and one long run of memory is read faster than three short ones.
         """
         parts = (self.query, self.key, self.value)
         self.packed = torch.cat([part.weight.data for part in parts]).t().contiguous().t()
-        for part, weight in zip(parts, self.packed.chunk(3), strict=True):
-            part.weight.data = weight
-        if self.query.bias is not None:
-            self.packed_bias = torch.cat([part.bias.data for part in parts])
-            for part, bias in zip(parts, self.packed_bias.chunk(3), strict=True):
-                part.bias.data = bias
+        self.packed_bias = torch.cat([part.bias.data for part in parts])
+        for part, weight, bias in zip(parts, self.packed.chunk(3), self.packed_bias.chunk(3), strict=True):
+            part.weight.data, part.bias.data = weight, bias
 
     def _split(self, x: Tensor) -> Tensor:
         b, t, d = x.shape
@@ -137,48 +158,42 @@ class MultiHead(Part):
         """The keys and values of x [B, S, D], to attend to now or later."""
         return KeyValues(self._split(self.key(x)), self._split(self.value(x)))
 
-    def project(self, x: Tensor) -> tuple[Tensor, KeyValues]:
-        """The queries of x [B, T, D], and its keys and values: what attends to itself needs all three."""
+    def project(self, x: Tensor, before: int = 0) -> tuple[Tensor, KeyValues]:
+        """Queries, keys and values of x [B, T, D] for self-attention; x begins after the first `before` tokens."""
         if self.packed is None or torch.is_grad_enabled():
-            return self._split(self.query(x)), self.remember(x)
-        q, k, v = (self._split(part) for part in F.linear(x, self.packed, self.packed_bias).chunk(3, -1))
-        return q, KeyValues(k, v)
-
-    def forward(
-        self,
-        x: Tensor,  # [B, T, D]
-        memory: KeyValues,
-        mask: Tensor | None = None,  # broadcasts to [B, H, T, S]
-        tape: Tape | None = None,
-        switches: Switches = ALL_ON,
-    ) -> Tensor:
-        return self.attend(self._split(self.query(x)), memory, mask, tape, switches)
-
-    def attend(
-        self,
-        q: Tensor,  # [B, H, T, K]
-        memory: KeyValues,
-        mask: Tensor | None = None,
-        tape: Tape | None = None,
-        switches: Switches = ALL_ON,
-    ) -> Tensor:
-        """The rest of it, [B, T, D], where the queries are known."""
-        if tape is None and (memory.length >= FUSED_FROM or q.shape[2] == 1 or q.device.type != "cpu"):
-            heads = fused(q, memory.k, memory.v, mask, switches.scale)
+            q, new = self._split(self.query(x)), self.remember(x)
         else:
-            heads, weights = scaled_dot_product(q, memory.k, memory.v, mask, switches.scale)
-            if tape is not None:
-                for name, tensor in (
-                    ("q", q),
-                    ("k", memory.k),
-                    ("v", memory.v),
-                    ("weights", weights),
-                    ("heads", heads),
-                ):
-                    tape.record(self, name, tensor)
-        if silenced := switches.silenced(self.path):
-            heads = heads.index_fill(1, torch.tensor(silenced, device=heads.device), 0.0)
-        return self.output(heads.transpose(1, 2).flatten(2))  # [B, H, T, K] -> [B, T, D]
+            q, k, v = (self._split(part) for part in F.linear(x, self.packed, self.packed_bias).chunk(3, -1))
+            new = KeyValues(k, v)
+        if self.positions is not None:
+            q, new = self.positions.rotate(q, before), KeyValues(self.positions.rotate(new.k, before), new.v)
+        return q, new
+
+    def forward(self, x: Tensor, memory: KeyValues, mask: Tensor | None = None) -> Tensor:
+        """Attend from x [B, T, D] to what is remembered; mask broadcasts to [B, H, T, S]."""
+        return self.attend(self._split(self.query(x)), memory, mask)
+
+    def attend(self, q: Tensor, memory: KeyValues, mask: Tensor | None = None) -> Tensor:
+        """The rest of it, [B, T, D], from projected queries [B, H, T, K]."""
+        switches, k, v = active_switches(), memory.k, memory.v
+        few = memory.length < FUSED_FROM and q.shape[2] > 1 and q.device.type == "cpu"
+        if few or self.wants("weights", "scores", "raw_scores"):
+            heads, weights = self.formula.attend(q, k, v, mask, switches.scale)
+            self.record("weights", weights)
+            if self.wants("scores", "raw_scores"):
+                self.record("raw_scores", self.formula.scores(q, k, scale=False))
+                self.record("scores", self.formula.scores(q, k, switches.scale))
+        else:
+            heads = self.formula.fused(q, k, v, mask, switches.scale)
+        self.record("q", q)
+        self.record("k", k)
+        self.record("v", v)
+        if switches.heads_off and (disabled := switches.disabled_heads(self.path)):
+            heads = heads.index_fill(1, torch.tensor(disabled, device=heads.device), 0.0)
+        self.record("heads", heads)
+        output: Tensor = self.output(heads.transpose(1, 2).flatten(2))  # [B, H, T, K] -> [B, T, D]
+        self.record("output", output)
+        return output
 
 
 class FeedForward(Part):
@@ -191,159 +206,132 @@ class FeedForward(Part):
         self.activation = ACTIVATIONS[activation]
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.outer(self.activation(self.inner(x)))
+        inner = self.inner(x)
+        activated = self.activation(inner)
+        outer: Tensor = self.outer(activated)
+        self.record("inner", inner)
+        self.record("activated", activated)
+        self.record("outer", outer)
+        return outer
 
 
 class Residual(Part):
     """A sublayer with its residual connection and normalisation: post-norm LN(x + f(x)), pre-norm x + f(LN(x))."""
 
-    def __init__(self, width: int, dropout: float, norm: Norm, eps: float = 1e-5):
-        super().__init__()
-        self.norm = nn.LayerNorm(width, eps)
-        self.dropout = Dropout(dropout)
-        self.before = norm == "pre"
+    honours = frozenset({"residual_off"})
 
-    def forward(
-        self, x: Tensor, sublayer: Callable[[Tensor], Tensor], tape: Tape | None = None, switches: Switches = ALL_ON
-    ) -> Tensor:
-        added = self.dropout(sublayer(self.norm(x) if self.before else x))
-        x = added if self.path in switches.residual_off else x + added
-        x = x if self.before else self.norm(x)
-        if tape is not None:
-            tape.record(self, "output", x)
+    def __init__(self, config: LayerConfig):
+        super().__init__()
+        self.norm = nn.LayerNorm(config.width, config.eps)
+        self.dropout = Dropout(config.dropout)
+        self.before = config.norm == "pre"
+
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        added = self.dropout(sublayer(self._normalise(x) if self.before else x))
+        self.record("added", added)
+        x = added if self.path in active_switches().residual_off else x + added
+        x = x if self.before else self._normalise(x)
+        self.record("output", x)
+        return x
+
+    def _normalise(self, x: Tensor) -> Tensor:
+        x = self.norm(x)
+        self.record("norm", x)
         return x
 
 
-class EncoderLayer(Part):
-    """Self-attention and feed-forward, each with its residual connection."""
+class Layer(Part):
+    """Self-attention, attention over an encoder's output if there is one (`cross`), and feed-forward."""
 
-    def __init__(
-        self,
-        width: int,
-        heads: int,
-        inner: int,
-        dropout: float,
-        norm: Norm,
-        activation: str = "relu",
-        eps: float = 1e-5,
-    ):
+    def __init__(self, config: LayerConfig, cross: bool = False):
         super().__init__()
-        self.self_ = MultiHead(width, heads)
-        self.add_self = Residual(width, dropout, norm, eps)
-        self.feed_forward = FeedForward(width, inner, activation)
-        self.add_feed_forward = Residual(width, dropout, norm, eps)
-
-    def forward(self, x: Tensor, mask: Tensor | None, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
-        def attend(y: Tensor) -> Tensor:
-            return self.self_.attend(*self.self_.project(y), mask, tape, switches)
-
-        x = self.add_self(x, attend, tape, switches)
-        return self.add_feed_forward(x, self.feed_forward, tape, switches)
-
-
-class DecoderLayer(Part):
-    """Masked self-attention, attention over the encoder's output if there is an encoder, and feed-forward."""
-
-    def __init__(
-        self,
-        width: int,
-        heads: int,
-        inner: int,
-        dropout: float,
-        norm: Norm,
-        activation: str = "relu",
-        eps: float = 1e-5,
-        cross: bool = True,
-    ):
-        super().__init__()
-        self.self_ = MultiHead(width, heads)
-        self.add_self = Residual(width, dropout, norm, eps)
+        self.self_ = MultiHead(config)
+        self.add_self = Residual(config)
         if cross:
-            self.cross = MultiHead(width, heads)
-            self.add_cross = Residual(width, dropout, norm, eps)
-        self.feed_forward = FeedForward(width, inner, activation)
-        self.add_feed_forward = Residual(width, dropout, norm, eps)
+            self.cross = MultiHead(replace(config, positions=None))
+            self.add_cross = Residual(config)
+        self.feed_forward = FeedForward(config.width, config.feed_forward, config.activation)
+        self.add_feed_forward = Residual(config)
 
     def forward(
         self,
         x: Tensor,  # [R, T, D]
-        past: KeyValues | None,  # of the tokens before x
-        source: KeyValues | None,
-        future_mask: Tensor | None,
-        source_mask: Tensor | None,
-        tape: Tape | None = None,
-        switches: Switches = ALL_ON,
+        mask: Tensor | None = None,  # broadcasts to [R, H, T, S], S the tokens so far
+        past: KeyValues | None = None,  # of the tokens before x
+        source: KeyValues | None = None,
+        source_mask: Tensor | None = None,
     ) -> tuple[Tensor, KeyValues]:
         """The layer's output, and the keys and values of all tokens so far."""
         present: KeyValues
 
-        def attend_self(y: Tensor) -> Tensor:
+        def attend(y: Tensor) -> Tensor:
             nonlocal present
-            q, new = self.self_.project(y)
+            q, new = self.self_.project(y, past.length if past else 0)
             present = past.append(new) if past else new
-            return self.self_.attend(q, present, future_mask, tape, switches)
+            return self.self_.attend(q, present, mask)
 
-        x = self.add_self(x, attend_self, tape, switches)
+        x = self.add_self(x, attend)
         if source is not None:
-            x = self.add_cross(x, lambda y: self.cross(y, source, source_mask, tape, switches), tape, switches)
-        return self.add_feed_forward(x, self.feed_forward, tape, switches), present
+            x = self.add_cross(x, lambda y: self.cross(y, source, source_mask))
+        return self.add_feed_forward(x, self.feed_forward), present
 
 
-class Encoder(Part):
-    """N encoder layers; a pre-norm stack ends with a normalisation."""
+class Stack(Part):
+    """N layers; a pre-norm stack ends with a normalisation. A causal one hides later tokens: a decoder."""
 
-    def __init__(self, layers: Sequence[EncoderLayer], final_norm: nn.Module):
+    def __init__(self, config: LayerConfig, layers: int, causal: bool = False, cross: bool = False):
         super().__init__()
-        self.layers = nn.ModuleList(layers)
-        self.final_norm = final_norm
-
-    def forward(self, x: Tensor, mask: Tensor | None, tape: Tape | None = None, switches: Switches = ALL_ON) -> Tensor:
-        for layer in self.layers:
-            x = layer(x, mask, tape, switches)
-        return self.final_norm(x)
-
-
-class Decoder(Part):
-    """N decoder layers; a pre-norm stack ends with a normalisation."""
-
-    def __init__(self, layers: Sequence[DecoderLayer], final_norm: nn.Module):
-        super().__init__()
-        self.layers = nn.ModuleList(layers)
-        self.final_norm = final_norm
+        self.layers = nn.ModuleList(Layer(config, cross) for _ in range(layers))
+        self.final_norm = nn.LayerNorm(config.width, config.eps) if config.norm == "pre" else nn.Identity()
+        self.causal = causal
+        self.honours = frozenset({"future_mask"}) if causal else frozenset()
 
     def remember(self, memory: Tensor) -> list[KeyValues]:
-        """Each layer's keys and values of the encoder's output [B, S, D], projected once a sentence."""
-        return [cast(DecoderLayer, layer).cross.remember(memory) for layer in self.layers]
+        """Each layer's keys and values of an encoder's output [B, S, D], projected once a sentence."""
+        return [cast(Layer, layer).cross.remember(memory) for layer in self.layers]
 
     def forward(
         self,
+        x: Tensor,  # [B, T, D]
+        mask: Tensor | None = None,  # broadcasts to [B, H, T, T]
+        source: Sequence[KeyValues] = (),  # a layer each, what `remember` gave
+        source_mask: Tensor | None = None,  # broadcasts to [B, H, T, S]
+    ) -> Tensor:
+        """The output [B, T, D] for whole sequences."""
+        return self.extend(x, None, mask, source, source_mask)[0]
+
+    def extend(
+        self,
         x: Tensor,  # [R, T, D]
-        past: Sequence[KeyValues | None],
-        source: Sequence[KeyValues | None],
-        source_mask: Tensor | None,
-        tape: Tape | None = None,
-        switches: Switches = ALL_ON,
+        past: Sequence[KeyValues] | None,  # of the tokens before x, a layer each; empty at the beginning
+        mask: Tensor | None = None,
+        source: Sequence[KeyValues] = (),
+        source_mask: Tensor | None = None,
     ) -> tuple[Tensor, list[KeyValues]]:
-        """The stack's output, and each layer's keys and values of all tokens so far."""
-        before = past[0].length if past[0] else 0
-        mask = future_mask(x.shape[1], before, x.device) if switches.future_mask and x.shape[1] > 1 else None
+        """The output for the next tokens, and each layer's keys and values of all so far; none if `past` is None."""
+        if self.causal and x.shape[1] > 1 and active_switches().future_mask:
+            future = future_mask(x.shape[1], past[0].length if past else 0, x.device)
+            mask = future if mask is None else mask & future
         present = []
-        for layer, layer_past, layer_source in zip(self.layers, past, source, strict=True):
-            x, kept = layer(x, layer_past, layer_source, mask, source_mask, tape, switches)
-            present.append(kept)
-        return self.final_norm(x), present
+        for n, layer in enumerate(self.layers):
+            x, kept = layer(x, mask, past[n] if past else None, source[n] if source else None, source_mask)
+            if past is not None:
+                present.append(kept)
+        x = self.final_norm(x)
+        self.record("output", x)
+        return x, present
 
 
 def lay_out(network: nn.Module) -> None:
-    """Store weights so that tokens are written fast, one after another; no value and no shape changes.
+    """Store weights so that tokens are generated fast, one after another; no value and no shape changes.
 
-    Each token reads every weight once, for products y = W x. Of matrices with more rows than columns, by rows and by
-    columns, on one core in ms: 50,257 × 768 11.1 and 7.0, 3,072 × 768 0.72 and 0.54; of others 0.58 and 0.73. One W^QKV
-    instead of three took a token of a GPT-2, all in all, from 36 to 34 ms on two.
+    Each token reads every weight once, for products y = W x: matrices with more rows than columns are read faster by
+    columns, and one W^QKV faster than three matrices.
     """
     for module in network.modules():
-        if isinstance(module, DecoderLayer):
-            module.self_.pack()
+        if isinstance(module, Stack) and module.causal:
+            for layer in module.layers:
+                cast(Layer, layer).self_.pack()
         if isinstance(module, nn.Linear) and module.out_features > module.in_features:
             module.weight.data = module.weight.data.t().contiguous().t()
 
@@ -353,37 +341,10 @@ def future_mask(length: int, before: int, device: torch.device) -> Tensor:
     return torch.ones(length, before + length, dtype=torch.bool, device=device).tril(before)
 
 
-def sinusoidal(length: int, width: int) -> Tensor:
-    """PE(t, 2i) = sin(t / 10000^(2i/d)),  PE(t, 2i+1) = cos(t / 10000^(2i/d))        (§3.5)"""
-    t = torch.arange(length, dtype=torch.float64).unsqueeze(1)  # [T, 1]
-    rates = torch.exp(torch.arange(0, width, 2, dtype=torch.float64) * (-math.log(10000.0) / width))  # [D/2]
-    table = torch.zeros(length, width, dtype=torch.float64)
-    table[:, 0::2] = torch.sin(t * rates)
-    table[:, 1::2] = torch.cos(t * rates[: width // 2])
-    return table.to(torch.get_default_dtype())  # [T, D]
-
-
-class Positions(Part):
-    """Adds where a token stands to what it is: the fixed waves of the paper, or vectors that are learned."""
-
-    table: Tensor  # [length, D]
-
-    def __init__(self, length: int, width: int, kind: Literal["sinusoidal", "learned"]):
-        super().__init__()
-        if kind == "sinusoidal":
-            self.register_buffer("table", sinusoidal(length, width), persistent=False)
-        else:
-            self.table = nn.Parameter(torch.randn(length, width) * 0.02)
-
-    def forward(self, x: Tensor, before: int = 0) -> Tensor:
-        return x + self.table[before : before + x.shape[1]]
-
-
 def suggest_patch(height: int, width: int) -> int:
     """The side of a patch for images of this size: a quarter of the longer side, from 2 to 16 pixels.
 
-    On a few thousand small images, few large patches learned faster and better than many small ones. A size that is
-    rounded down to whole patches has the same.
+    A size that is rounded down to whole patches gives the same.
     """
     return min(16, max(2, max(height, width) // 4))
 

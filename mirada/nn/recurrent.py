@@ -1,17 +1,17 @@
-"""Networks that read a sequence step by step: memoryless, Elman, Jordan, LSTM, GRU; stacked, in one direction or both.
+"""Recurrent layers: memoryless, Elman, Jordan, LSTM, GRU; stacked, in one direction or both.
 
     x_t input [B, X]    h_t hidden state [B, D]     o_t what the network puts out [B, O]    ⊙ element by element
     U input -> hidden   W previous step -> hidden   b_U, b_W their biases, left out of the formulas
 
-Each cell writes its equations out, one step at a time: the reference, and what an inspector steps through. Whole
-sequences run through PyTorch's kernels with the same parameters; tests hold both equal in values and gradients.
-Nothing is needed for backpropagation through time; to truncate it, carry `state.detach()` over to the next piece.
+Each cell writes its equations out, one step at a time: the reference, and what a recorder sees. Whole sequences run
+through PyTorch's kernels with the same parameters; tests hold both equal in values and gradients. To truncate
+backpropagation through time, pass `state.detach()` to the next piece.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, cast, get_args
 
@@ -19,9 +19,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from mirada.contracts import Part, Tape
 from mirada.errors import ConfigError
 from mirada.nn import activations
+from mirada.parts import Part, Role, is_recording
 
 Kind = Literal["memoryless", "elman", "jordan", "lstm", "gru"]
 Activation = Literal["sigmoid", "tanh", "relu", "leaky_relu", "elu"]
@@ -33,11 +33,11 @@ ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
 
 @dataclass(frozen=True)
 class Memory:
-    """What one cell remembers between steps, or a stack of them: then with an axis N = layers × directions in front."""
+    """The state of a cell, or of a stack of cells: then with an axis N = layers × directions in front."""
 
     h: Tensor  # [(N,) R, D] the last hidden state
     c: Tensor | None = None  # [(N,) R, D] the LSTM's cell state
-    o: Tensor | None = None  # [R, O] what a Jordan network last put out: the network sets it before every step
+    o: Tensor | None = None  # [R, O] the last output of a Jordan network, which sets it before every step
 
     def _map(self, change: Callable[[Tensor], Tensor]) -> Memory:
         c, o = (None if tensor is None else change(tensor) for tensor in (self.c, self.o))
@@ -50,13 +50,18 @@ class Memory:
         """The same values without their history: gradients stop here (truncated BPTT)."""
         return self._map(Tensor.detach)
 
+    def tensors(self) -> dict[str, Tensor]:
+        """What there is, by name."""
+        named = {"h": self.h, "c": self.c, "o": self.o}
+        return {name: tensor for name, tensor in named.items() if tensor is not None}
+
     def cell(self, n: int) -> Memory:
-        """What the n-th cell of a stack remembers."""
+        """The state of the n-th cell of a stack."""
         return Memory(self.h[n], None if self.c is None else self.c[n], self.o)
 
     @staticmethod
     def of(cells: Sequence[Memory]) -> Memory:
-        """The memory of a stack of these cells."""
+        """The state of a stack of these cells."""
         c = [cell.c for cell in cells if cell.c is not None]
         return Memory(torch.stack([cell.h for cell in cells]), torch.stack(c) if c else None)
 
@@ -67,6 +72,7 @@ class Cell(Part):
     gates: ClassVar[tuple[str, ...]] = ("h",)  # the blocks of D rows in U and W, in torch.nn's order
     symbols: ClassVar[tuple[str, ...]] = ("h",)  # what the equations compute
     kernel: Callable[..., tuple[Tensor, Tensor]] | None = None
+    roles: ClassVar[Mapping[str, Role]] = {"U": "hidden", "W": "hidden"}
 
     def __init__(self, inputs: int, width: int, remembers: bool = True):
         super().__init__()
@@ -100,7 +106,7 @@ class Cell(Part):
         return found, Memory(last(found["h"], lengths, memory.h), c)
 
     def run(self, x: Tensor, memory: Memory, lengths: Tensor | None = None) -> tuple[dict[str, Tensor], Memory]:
-        """Of what `unroll` gives only h and the last states, in the quickest way there is."""
+        """h and the last states alone, by the fastest kernel there is."""
         if self.kernel is None:
             return self.unroll(x, memory, lengths)
         weights = (self.U, self.W, self.b_U, self.b_W)
@@ -124,10 +130,10 @@ class Memoryless(Cell):
 
 
 class Jordan(Memoryless):
-    """h_t = g(W o_{t−1} + U x_t): it knows what the network last put out        (Jordan 1986)
+    """h_t = g(W o_{t−1} + U x_t): it hears the network's last output        (Jordan 1986)
 
-    o_{t−1} is `memory.o`, which the network gives: a probability for each word, a number, a word's vector. When it is
-    the true output (in training), no step waits for another: `unroll` takes all of them as `memory.o` [B, T, O].
+    o_{t−1} is `memory.o`, set by the network: a probability for each word, a number, a word's vector. When it is the
+    true output (in training), no step waits for another: `unroll` takes all of them as `memory.o` [B, T, O].
     """
 
     def __init__(self, inputs: int, width: int, outputs: int, activation: Activation = "tanh"):
@@ -135,7 +141,7 @@ class Jordan(Memoryless):
         self.W = self._uniform(outputs)  # [D, O]
 
     def equations(self, x: Tensor, memory: Memory) -> dict[str, Tensor]:
-        assert memory.o is not None, "a Jordan cell must be told what the network last put out"
+        assert memory.o is not None, "a Jordan cell needs the network's last output"
         return {"h": self.g(F.linear(memory.o, self.W) + F.linear(x, self.U, self.b_U))}
 
 
@@ -228,9 +234,7 @@ class Recurrent(Part):
     A Jordan stack feeds the network's output back to its first layer; the layers above it are memoryless. It cannot
     be bidirectional: h← at t would need the output at t+1, which needs h→ there, which needs the output at t.
 
-    Padding is computed and left out, not packed away, which takes longer (LSTM, forward and backward, one core, B = 64,
-    T = 20, D = 256: 54 ms against 67 packed if 75 % of the steps are real, 58 against 90 if 96 % are; two layers in
-    both directions at 95 %: LSTM 322 against 413, GRU 270 / 278, Elman 104 / 109).
+    Padding is computed and left out, not packed away, which would take longer.
     """
 
     def __init__(
@@ -247,14 +251,14 @@ class Recurrent(Part):
         super().__init__()
         if kind == "jordan" and bidirectional:
             raise ConfigError("a Jordan network cannot be bidirectional: each direction would wait for the other")
-        assert (outputs > 0) == (kind == "jordan"), "a Jordan network, and no other, is told the size of its output"
+        assert (outputs > 0) == (kind == "jordan"), "a Jordan network, and no other, needs the size of its output"
         self.kind, self.width, self.outputs = kind, width, outputs
         self.directions = ("forward", "backward") if bidirectional else ("forward",)
         self.dropout = nn.Dropout(dropout)
         self.layers = nn.ModuleList()
         for above in range(layers):
             size = width * len(self.directions) if above else inputs
-            # `forward` is a method of every module, hence the underscore; on a tape the names have none
+            # `forward` is a method of every module, hence the underscore; recorded paths have none
             cells = {f"{d}_": _cell(kind, size, width, activation, outputs, above > 0) for d in self.directions}
             self.layers.append(nn.ModuleDict(cells))
 
@@ -265,10 +269,7 @@ class Recurrent(Part):
                 yield f"{number}.{direction[:-1]}", cast(Cell, cell)
 
     def initial(self, rows: int) -> Memory:
-        """The state before the first step: zeros. So W h_0 and W o_0 are 0, and the first step knows x_1 alone.
-
-        Where a Jordan network puts numbers out, o_0 is 0 on the scale on which it puts them out.
-        """
+        """The state before the first step: zeros. So W h_0 and W o_0 are 0, and the first step knows x_1 alone."""
         zeros = next(self.parameters()).new_zeros
         h = zeros(len(self.layers) * len(self.directions), rows, self.width)
         o = zeros(rows, self.outputs) if self.kind == "jordan" else None
@@ -279,7 +280,6 @@ class Recurrent(Part):
         x: Tensor,  # [B, T, X]
         lengths: Tensor | None = None,  # [B] how many steps of each sentence are real; None: all
         state: Memory | None = None,
-        tape: Tape | None = None,
         feedback: Tensor | Callable[[Tensor], Tensor] | None = None,
     ) -> tuple[Tensor, Memory]:
         """The last layer's h, [B, T, D] or [B, T, 2D] = [h→, h←], 0 at padding; and the state at each sentence's end.
@@ -290,7 +290,7 @@ class Recurrent(Part):
         state = state or self.initial(x.shape[0])
         assert (feedback is not None) == (self.kind == "jordan"), "a Jordan network hears its output, no other does"
         if callable(feedback):
-            return self._feed_back(x, lengths, state, tape, feedback)
+            return self._feed_back(x, lengths, state, feedback)
         state = Memory(state.h, state.c, feedback)
         final, outputs = list[Memory](), list[Tensor]()
         for n, (name, cell) in enumerate(self.cells()):
@@ -298,32 +298,34 @@ class Recurrent(Part):
                 x, outputs = self.dropout(torch.cat(outputs, -1)), []
             backward = name.endswith("backward")
             sequence = reverse(x, lengths) if backward else x
-            work = cell.unroll if self._wanted(tape, name, cell) else cell.run
-            found, memory = work(sequence, state.cell(n), lengths)
+            # the kernels give h alone: the equations serve when a recorder asks for what is inside the cell
+            inside = is_recording() and self.wants(*(f"{name}.{symbol}" for symbol in cell.symbols))
+            found, memory = (cell.unroll if inside else cell.run)(sequence, state.cell(n), lengths)
             if backward:
                 found = {symbol: reverse(tensor, lengths) for symbol, tensor in found.items()}
-            self._record(tape, name, found, lengths)
+            if inside:
+                self._record(name, found, lengths)
             outputs.append(found["h"])
             final.append(memory)
         return _blank(torch.cat(outputs, -1), lengths), Memory.of(final)
 
-    def step(self, x: Tensor, state: Memory, tape: Tape | None = None) -> tuple[Tensor, Memory]:
-        """One step of a one-directional stack: h_t [R, D] from x_t [R, X], and the state to go on with.
+    def step(self, x: Tensor, state: Memory) -> tuple[Tensor, Memory]:
+        """One step of a one-directional stack: h_t [R, D] from x_t [R, X], and the state to continue with.
 
-        By the written-out equations: for single steps they are quicker than the kernels (LSTM, D = 256: 0.1 against
-        1.1 ms for one row, as much for 64). A Jordan network sets the new state's `o` (`dataclasses.replace`).
+        By the written-out equations, which are faster than the kernels for single steps. A Jordan network sets the new
+        state's `o` (`dataclasses.replace`).
         """
         assert self.directions == ("forward",), "the backward direction begins at the end of a sentence"
         cells = []
         for n, (name, cell) in enumerate(self.cells()):
             found = cell.equations(self.dropout(x) if n else x, state.cell(n))
-            self._record(tape, name, found)
+            self._record(name, found)
             x = found["h"]
             cells.append(Memory(x, found.get("c")))
         return x, Memory.of(cells)
 
     def _feed_back(
-        self, x: Tensor, lengths: Tensor | None, state: Memory, tape: Tape | None, output: Callable[[Tensor], Tensor]
+        self, x: Tensor, lengths: Tensor | None, state: Memory, output: Callable[[Tensor], Tensor]
     ) -> tuple[Tensor, Memory]:
         """A Jordan network that hears itself: each step needs the network's output at the one before."""
         start, steps = state, []
@@ -334,19 +336,16 @@ class Recurrent(Part):
         layers = torch.stack([step.h for step in steps], 2)  # [L, B, T, D]
         o = torch.stack([cast(Tensor, step.o) for step in steps], 1)  # [B, T, O]
         for (name, _), h in zip(self.cells(), layers, strict=True):
-            self._record(tape, name, {"h": h}, lengths)
+            self._record(name, {"h": h}, lengths)
+        self.record("feedback", o)
         final = torch.stack([last(h, lengths, before) for h, before in zip(layers, start.h, strict=True)])
         return _blank(layers[-1], lengths), Memory(final, o=last(o, lengths, cast(Tensor, start.o)))
 
-    def _wanted(self, tape: Tape | None, name: str, cell: Cell) -> bool:
-        """Whether a tape asks for something inside this cell; if not, the fused kernel serves."""
-        paths = (f"{self.path}.{name}.{symbol}".lstrip(".") for symbol in cell.symbols)
-        return tape is not None and any(map(tape.wants, paths))
-
-    def _record(self, tape: Tape | None, name: str, found: dict[str, Tensor], lengths: Tensor | None = None) -> None:
-        if tape is not None:
+    def _record(self, name: str, found: dict[str, Tensor], lengths: Tensor | None = None) -> None:
+        """Record a cell's tensors [B, T, D], or those of one step [R, D] with an axis T = 1."""
+        if is_recording():
             for symbol, tensor in found.items():
-                tape.record(self, f"{name}.{symbol}", _blank(tensor, lengths))
+                self.record(f"{name}.{symbol}", _blank(tensor if tensor.ndim == 3 else tensor.unsqueeze(1), lengths))
 
 
 def _cell(kind: Kind, inputs: int, width: int, activation: Activation, outputs: int, above: bool) -> Cell:
@@ -387,7 +386,7 @@ def reverse(x: Tensor, lengths: Tensor | None) -> Tensor:
 
 
 def largest_singular_value(cell: Cell) -> dict[str, float]:
-    """How much the recurrent matrix W can stretch a vector, for each gate's block of it; Elman and Jordan have one, h.
+    """The largest singular value of the recurrent matrix W, for each gate's block of it; Elman and Jordan have one, h.
 
     A gradient that goes back one step is multiplied by Wᵀ (and by g′): below 1 it fades, above 1 it may explode.
     """

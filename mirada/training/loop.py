@@ -21,7 +21,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from mirada.bundle import put_weights, weights_of
-from mirada.contracts import Loss, Plan, Rows, Validation
+from mirada.contracts import Loss, Plan, Rows, StatefulLoss, Validation
 from mirada.errors import Interrupted, TrainingError
 from mirada.files import write_bytes
 from mirada.tensors import read_tensors
@@ -34,7 +34,7 @@ from mirada.training.timing import Timing
 
 Model = TypeVar("Model", bound=nn.Module)
 Objective = Callable[[Model, Any], Loss]
-"""From a model and a batch to the sum of its losses. One that carries a state from batch to batch has `carried`."""
+"""From a model and a batch to the sum of its losses; a `StatefulLoss` carries a state from batch to batch."""
 CHECKPOINT_SECONDS = 60.0
 VALIDATIONS = 10
 """In a budget, the first of which is skipped: a model that has just warmed up knows nothing."""
@@ -385,7 +385,8 @@ class Training(Generic[Model]):
         if self.average is not None:
             tensors |= {f"average.{name}": a for name, a in zip(names, self.average, strict=True)}
         tensors |= {f"optimizer.{name}": value for name, value in self.optimizers.state().items()}
-        tensors |= {f"carried.{name}": value for name, value in getattr(self.objective, "carried", {}).items()}
+        if isinstance(self.objective, StatefulLoss):
+            tensors |= {f"carried.{name}": value for name, value in self.objective.carried.items()}
         checkpoints.save(self.folder / "checkpoints", self.progress, tensors)
         self._saved_step = self.progress.step
 
@@ -418,9 +419,9 @@ class Training(Generic[Model]):
             self.optimizers.restore(checkpoints.below("optimizer.", tensors))
         except TrainingError as fault:
             raise TrainingError(f"{self.folder}: {fault}") from None
-        if hasattr(self.objective, "carried"):
+        if isinstance(self.objective, StatefulLoss):
             carried = {name: t.to(self.device) for name, t in checkpoints.below("carried.", tensors).items()}
-            if hasattr(self.objective, "fits") and not self.objective.fits(self.model, carried):
+            if not self.objective.fits(self.model, carried):
                 raise TrainingError(f"{self.folder}: the checkpoint carries a state that is not this model's")
             self.objective.carried = carried
         self._earlier = progress.seconds

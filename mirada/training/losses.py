@@ -1,6 +1,6 @@
-"""What training makes small: cross-entropy with smoothed labels, squared error. The sum and the number summed.
+"""Losses: cross-entropy with label smoothing, squared error, Student's t. Each is `(model, batch) -> Loss`.
 
-An objective is `(model, batch) -> Loss`. λΣW², for any of them, is the training loop's (`train.penalty`).
+A loss is a sum and the number of items in it. λΣW² is added by the training loop (`train.penalty`).
 """
 
 from __future__ import annotations
@@ -10,11 +10,20 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from mirada.contracts import PAD, Batch, GenerativeNetwork, Loss, SequenceBatch, SequenceEncoder
-from mirada.nn.recurrent import Memory
+from mirada.contracts import (
+    PAD,
+    Batch,
+    GenerativeNetwork,
+    Loss,
+    SequenceBatch,
+    SequenceEncoder,
+    State,
+    StatefulLoss,
+    StepwiseEncoder,
+)
 
 
 class _SmoothedCrossEntropy(torch.autograd.Function):
@@ -48,8 +57,8 @@ def cross_entropy(logits: Tensor, truth: Tensor, smoothing: float = 0.0) -> Tens
     return total
 
 
-class CrossEntropy:
-    """Of the next word: −Σ log p(token) over all real tokens of the target."""
+class TargetTokenLoss:
+    """−Σ log p(token) over all real tokens of a target: translation and captioning."""
 
     def __init__(self, smoothing: float = 0.0):
         self.smoothing = smoothing
@@ -61,8 +70,8 @@ class CrossEntropy:
         return Loss(cross_entropy(logits, truth[real], self.smoothing), len(logits))
 
 
-class ClassEntropy:
-    """Of the class of a whole sequence: −Σ log p(class)."""
+class ClassLoss:
+    """−Σ log p(class), a class for each sequence or image."""
 
     def __init__(self, smoothing: float = 0.0):
         self.smoothing = smoothing
@@ -73,39 +82,8 @@ class ClassEntropy:
         return Loss(cross_entropy(logits, batch.truth, self.smoothing), len(logits))
 
 
-FREEDOM = 5.0
-"""ν of Student's t, whose large misses are more frequent than a Gaussian's. Ranges of 80% and 95% then held 84% and 95%
-of CO2, 80% and 98% of the S&P 500; a Gaussian's 76% and 90%, 78% and 95% (a GRU, on inner parts of the series)."""
-LEAST_SPREAD = 1e-3
-"""A series without noise would let the spread shrink, and the likelihood grow, for ever."""
-
-
-def mean_and_spread(outputs: Tensor) -> tuple[Tensor, Tensor]:
-    """What a network says of the next numbers, [.., 2C]: their means and their spreads (1 where it says 0), [.., C]."""
-    mean, raw = outputs.chunk(2, -1)
-    return mean, LEAST_SPREAD + softplus(raw + math.log(math.e - 1))
-
-
-class NextNumbers:
-    """Of the numbers of the next step: −Σ log p(y), where (y − mean) / spread has Student's t distribution.
-
-    −log p = ln s + (ν+1)/2 · ln(1 + z²/ν) + a constant, z = (y − mean) / s
-    """
-
-    def __call__(self, model: SequenceEncoder, batch: SequenceBatch) -> Loss:
-        assert batch.truth is not None
-        mean, spread = mean_and_spread(model.output(model.read(batch)))  # [B, T, C]
-        return Loss(surprise(batch.truth, mean, spread).sum(), batch.truth.numel())
-
-
-def surprise(y: Tensor, mean: Tensor, spread: Tensor) -> Tensor:
-    """−log p(y) but for a constant, each number by itself."""
-    z = (y - mean) / spread
-    return spread.log() + (FREEDOM + 1) / 2 * torch.log1p(z.square() / FREEDOM)
-
-
-class StepEntropy:
-    """Of a label for each step: −Σ log p(label) over the steps that have one; truth [B, T] is 1 + label, or 0."""
+class LabelLoss:
+    """−Σ log p(label) over the steps that have a label; truth [B, T] is 1 + label, or 0."""
 
     def __init__(self, smoothing: float = 0.0):
         self.smoothing = smoothing
@@ -113,91 +91,119 @@ class StepEntropy:
     def __call__(self, model: SequenceEncoder, batch: SequenceBatch) -> Loss:
         assert batch.truth is not None
         asked = batch.truth > 0  # [B, T]
-        logits: Tensor = model.output(model.read(batch)[asked])  # [N, K]
+        logits: Tensor = model.output(model.encode(batch)[asked])  # [N, K]
         return Loss(cross_entropy(logits, batch.truth[asked] - 1, self.smoothing), len(logits))
 
 
-class StepError:
-    """Of a number for each step: Σ (o − y)² over the steps that have one; truth [B, T] is y, or NaN."""
+class SquaredErrorLoss:
+    """Σ (o − y)² over the steps that have a number; truth [B, T] is y, or NaN."""
 
     def __call__(self, model: SequenceEncoder, batch: SequenceBatch) -> Loss:
         assert batch.truth is not None
         asked = ~batch.truth.isnan()  # [B, T]
-        o: Tensor = model.output(model.read(batch)[asked]).squeeze(-1)  # [N]
+        o: Tensor = model.output(model.encode(batch)[asked]).squeeze(-1)  # [N]
         return Loss((o - batch.truth[asked]).square().sum(), len(o))
 
 
-class NextToken:
-    """Of the next id in a stream: −Σ log p(x_{t+1} | x_1 … x_t) over all real steps.
+DEGREES_OF_FREEDOM = 5.0
+"""ν of Student's t, whose tails are heavier than a Gaussian's."""
+LEAST_SPREAD = 1e-3
+"""A series without noise would let the spread shrink, and the likelihood grow, for ever."""
 
-    A network that can go on (`advance`) takes its memory from batch to batch, without its history: gradients flow back
-    through one piece, the state through all of them (truncated BPTT, Williams & Peng 1990). A row goes on only if it
-    begins where it last ended, and else from zeros; a batch that does not say where its rows begin carries nothing.
-    `carried` holds all of it as tensors, so that a checkpoint can.
+
+def mean_and_spread(outputs: Tensor) -> tuple[Tensor, Tensor]:
+    """From outputs [.., 2C] to the predicted means and spreads (1 where the output is 0), [.., C]."""
+    mean, raw = outputs.chunk(2, -1)
+    return mean, LEAST_SPREAD + softplus(raw + math.log(math.e - 1))
+
+
+def negative_log_likelihood(y: Tensor, mean: Tensor, spread: Tensor) -> Tensor:
+    """−log p(y) of each number but for a constant, where z = (y − mean) / s has Student's t distribution.
+
+    −log p = ln s + (ν+1)/2 · ln(1 + z²/ν) + a constant
     """
+    z = (y - mean) / spread
+    return spread.log() + (DEGREES_OF_FREEDOM + 1) / 2 * torch.log1p(z.square() / DEGREES_OF_FREEDOM)
 
-    def __init__(self, smoothing: float = 0.0):
-        self.smoothing = smoothing
-        self.carried: dict[str, Tensor] = {}
+
+class NextNumbersLoss:
+    """−Σ log p(y) of the numbers of the next step, which have Student's t distribution."""
 
     def __call__(self, model: SequenceEncoder, batch: SequenceBatch) -> Loss:
         assert batch.truth is not None
-        placed = batch.rows is not None and hasattr(model, "advance")
-        h = self._go_on(model, batch) if placed else model.read(batch)
+        mean, spread = mean_and_spread(model.output(model.encode(batch)))  # [B, T, C]
+        return Loss(negative_log_likelihood(batch.truth, mean, spread).sum(), batch.truth.numel())
+
+
+class NextTokenLoss(StatefulLoss):
+    """−Σ log p(x_{t+1} | x_1 … x_t) over all real steps of a stream of ids.
+
+    A network whose state holds all of the past carries it from batch to batch, detached: gradients flow back through
+    one piece, the state through all of them (truncated BPTT, Williams & Peng 1990). A row continues only if it begins
+    where it last ended, and otherwise starts from zeros; nothing is carried to a batch without `rows`.
+    """
+
+    def __init__(self, smoothing: float = 0.0):
+        super().__init__()
+        self.smoothing = smoothing
+
+    def __call__(self, model: StepwiseEncoder, batch: SequenceBatch) -> Loss:
+        assert batch.truth is not None
+        carries = batch.rows is not None and model.context is None
+        h = self._encode_next(model, batch) if carries else model.encode(batch)
         logits: Tensor = model.output(h[batch.mask])  # [N, V]
         return Loss(cross_entropy(logits, batch.truth[batch.mask], self.smoothing), len(logits))
 
-    def _go_on(self, model: Any, batch: SequenceBatch) -> Tensor:
-        """The states [B, T, D] of the next piece of each row."""
+    def _encode_next(self, model: StepwiseEncoder, batch: SequenceBatch) -> Tensor:
+        """The vectors [B, T, D] of the next piece of each row."""
         assert batch.rows is not None
-        assert int(batch.lengths.min()) == batch.inputs.shape[1], "rows that go on have no padding"
-        h: Tensor
-        h, memory = model.advance(batch.inputs, self._memory(batch.rows))
-        left = {name: getattr(memory, name) for name in ("h", "c", "o")}
-        self.carried = {name: tensor.detach() for name, tensor in left.items() if tensor is not None}
+        assert int(batch.lengths.min()) == batch.inputs.shape[1], "rows that continue have no padding"
+        h, state = model.encode_next(batch, self._carried_state(model, batch.rows))
+        self.carried = {name: tensor.detach() for name, tensor in model.state_tensors(state).items()}
         self.carried["next"] = batch.rows + batch.lengths.to(batch.rows.device)
         return h
 
-    def fits(self, model: Any, carried: Mapping[str, Tensor]) -> bool:
-        """Whether a network could have carried these tensors."""
+    def fits(self, model: nn.Module, carried: Mapping[str, Tensor]) -> bool:
         places = carried.get("next")
         if not carried or places is None:
             return not carried
-        if places.ndim != 1 or places.dtype != torch.int64 or not len(places) or not hasattr(model, "advance"):
+        if places.ndim != 1 or places.dtype != torch.int64 or not len(places):
             return False
+        if not isinstance(model, StepwiseEncoder) or model.context is not None:
+            return False
+        ids = places.new_zeros(len(places), 1).to(next(model.parameters()).device)
         with torch.no_grad():
-            memory = model.advance(places.new_zeros(len(places), 1).to(next(model.parameters()).device), None)[1]
-        left = {name: getattr(memory, name) for name in ("h", "c", "o")}
-        forms = {name: (t.shape, t.dtype) for name, t in left.items() if t is not None}
+            _, state = model.encode_next(SequenceBatch(ids, torch.ones_like(places)))
+        forms = {name: (t.shape, t.dtype) for name, t in model.state_tensors(state).items()}
         return forms == {name: (t.shape, t.dtype) for name, t in carried.items() if name != "next"}
 
-    def _memory(self, begins: Tensor) -> Memory | None:
-        """What the rows that begin at these steps [B] have carried over; zeros where they do not go on."""
+    def _carried_state(self, model: StepwiseEncoder, begins: Tensor) -> State | None:
+        """The state of the rows that begin at these steps [B]; zeros where a row does not continue."""
         carried = dict(self.carried)
         if not carried or len(carried["next"]) != len(begins):
             return None
-        goes_on = carried.pop("next").to(begins.device) == begins  # [B]
-        if not goes_on.any():
+        continues = carried.pop("next").to(begins.device) == begins  # [B]
+        if not continues.any():
             return None
         # What is not a finite number would stay so for ever: it starts from zero too.
-        return Memory(
-            **{name: torch.where(goes_on.to(t.device)[:, None] & t.isfinite(), t, 0.0) for name, t in carried.items()}
+        return model.state_from(
+            {name: torch.where(continues.to(t.device)[:, None] & t.isfinite(), t, 0.0) for name, t in carried.items()}
         )
 
 
-class GapEntropy:
-    """Of hidden words, −Σ log p(word); and of whether one span follows another, so that both weigh the same.
+class MaskedTokenLoss:
+    """−Σ log p(word) of masked words, and of whether one span follows another, so that both weigh the same.
 
-    The truth's first column belongs to [CLS] (1 it follows, 2 it does not, 0 nothing is asked), the others to words.
+    The truth's first column belongs to [CLS] (1 it follows, 2 it does not, 0 not asked), the others to words.
     """
 
     def __call__(self, model: Any, batch: SequenceBatch) -> Loss:
         assert batch.truth is not None
         states = model.states(batch)  # [B, 1+T, D]
         words = batch.truth[:, 1:]
-        gaps = words != 0
-        logits: Tensor = model.masked(states[:, 1:][gaps])  # [N, V]
-        total = cross_entropy(logits, words[gaps])
+        masked = words != 0
+        logits: Tensor = model.masked(states[:, 1:][masked])  # [N, V]
+        total = cross_entropy(logits, words[masked])
         asked = batch.truth[:, 0] != 0
         if asked.any():
             answers: Tensor = model.follows(model.pooled(states))[asked]  # [B', 2]

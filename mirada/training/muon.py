@@ -1,4 +1,4 @@
-"""Muon (Jordan et al. 2024): momentum whose update of each matrix is made orthogonal, in float32.
+"""Muon (Jordan et al. 2024): momentum with orthogonal updates of matrices, in float32.
 
     m ← β m + (1 − β) g,    u = (1 − β) g + β m (Nesterov),    W ← W − η · 0.2 √max(rows, columns) · orthogonal(u)
 
@@ -17,7 +17,7 @@ from torch.optim import Optimizer
 
 ITERATIONS = 5
 COEFFICIENTS = (3.4445, -4.7750, 2.0315)
-"""Of the polynomial a x + b x³ + c x⁵, which takes all of (0, 1] near 1 in five rounds."""
+"""a, b, c of the polynomial a x + b x³ + c x⁵, which takes all of (0, 1] near 1 in five rounds."""
 
 
 def orthogonal(u: Tensor) -> Tensor:
@@ -33,7 +33,7 @@ def orthogonal(u: Tensor) -> Tensor:
 
 
 class Muon(Optimizer):
-    """For the matrices of hidden layers; embeddings, output heads, gains and biases belong to another optimiser."""
+    """For the matrices of hidden layers; embeddings, output heads, gains and biases belong to another optimizer."""
 
     def __init__(
         self, parameters: Iterable[nn.Parameter], lr: float, momentum: float = 0.95, weight_decay: float = 0.0

@@ -1,8 +1,8 @@
-"""The optimisers, and their memory as plain named tensors, so that a checkpoint can hold it."""
+"""The optimizers, and their state as plain named tensors, so that a checkpoint can hold it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import cast
 
 import torch
@@ -10,19 +10,20 @@ from torch import Tensor, nn
 from torch.optim import SGD, Adam, AdamW, Optimizer
 
 from mirada.errors import TrainingError
-from mirada.nn.blocks import Positions
+from mirada.parts import parameter_roles
 from mirada.training.config import TrainConfig
 from mirada.training.muon import Muon
 
 ADAM = {"step", "exp_avg", "exp_avg_sq"}
-MEMORY: dict[type[Optimizer], set[str]] = {Muon: {"momentum"}, AdamW: ADAM, Adam: ADAM, SGD: {"momentum_buffer"}}
-"""What each optimiser remembers of a parameter."""
+STATE: dict[type[Optimizer], set[str]] = {Muon: {"momentum"}, AdamW: ADAM, Adam: ADAM, SGD: {"momentum_buffer"}}
+"""The state that each optimizer keeps for a parameter."""
 
 
 class Optimizers:
-    """One or two optimisers that step together: Muon takes the hidden layers' matrices, AdamW all the rest.
+    """One or two optimizers that step together: Muon updates the matrices of hidden layers, AdamW all the rest.
 
-    As in its published recipe (Jordan et al. 2024), embeddings, output heads, gains and biases are AdamW's.
+    As in its published recipe (Jordan et al. 2024), embeddings, output heads, gains and biases are AdamW's. The model's
+    parts say what a parameter is (`parameter_roles`).
     """
 
     def __init__(self, model: nn.Module, config: TrainConfig):
@@ -36,7 +37,7 @@ class Optimizers:
             part.step()
 
     def state(self) -> dict[str, Tensor]:
-        """Everything they remember: `exp_avg.encoder.layers.0.…`."""
+        """Their state by name: `exp_avg.encoder.layers.0.…`."""
         return {
             f"{key}.{self.names[cast(nn.Parameter, parameter)]}": value
             for part in self.parts
@@ -45,7 +46,7 @@ class Optimizers:
         }
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
-        """Take back what `state` gave; PyTorch puts each tensor where it keeps it (fused step counts on the device)."""
+        """Restore what `state` gave; PyTorch puts each tensor where it keeps it (fused step counts on the device)."""
         memories: dict[str, dict[str, Tensor]] = {}
         for path, value in state.items():
             key, _, name = path.partition(".")
@@ -57,13 +58,13 @@ class Optimizers:
             part.load_state_dict({**part.state_dict(), "state": numbered})
 
     def _check(self, memories: Mapping[str, Mapping[str, Tensor]], owned: list[list[nn.Parameter]]) -> None:
-        """Refuse memory that does not belong to these parameters and optimisers."""
+        """Refuse a state that does not belong to these parameters and optimizers."""
         by_name = {self.names[p]: (part, p) for part, own in zip(self.parts, owned, strict=True) for p in own}
         for name, memory in memories.items():
             if name not in by_name:
                 raise TrainingError(f"the checkpoint has optimiser state of {name}, which this model does not have")
             part, parameter = by_name[name]
-            if set(memory) != MEMORY[type(part)]:
+            if set(memory) != STATE[type(part)]:
                 raise TrainingError(
                     f"the checkpoint's optimiser state of {name} ({', '.join(sorted(memory))}) is not "
                     f"{type(part).__name__}'s: another optimiser, or another version of Mirada, wrote it; resume with "
@@ -86,27 +87,15 @@ def _build(names: Mapping[nn.Parameter, str], model: nn.Module, config: TrainCon
         return [SGD(everything, lr=config.lr, momentum=config.momentum, weight_decay=config.weight_decay)]
     if config.optimizer == "adam":
         return [Adam(everything, lr=config.lr, betas=config.betas, weight_decay=config.weight_decay, fused=True)]
-    # Decay shrinks matrices, not biases, gains or embeddings (a rare word's vector would fade away). Positions that are
-    # learned are embeddings too: rows that are looked up, no matrix that multiplies.
-    embeddings = {id(m.weight) for m in model.modules() if isinstance(m, nn.Embedding)}
-    embeddings |= {id(m.table) for m in model.modules() if isinstance(m, Positions)}
-    matrices = [p for p in everything if p.ndim == 2 and id(p) not in embeddings]
-    others = [p for p in everything if p.ndim != 2 or id(p) in embeddings]
+    # Decay shrinks matrices, not biases, gains or embeddings (a rare word's vector would fade away).
+    roles = parameter_roles(model)
+    hidden, heads = ([p for p in everything if roles[p] == role] for role in ("hidden", "head"))
+    others = [p for p in everything if roles[p] in ("embedding", "other")]
     if config.optimizer == "adamw":
+        matrices = [p for p in everything if roles[p] in ("hidden", "head")]
         return [_adamw(config, matrices, others)]
-    heads = {id(head.weight) for head in _heads(model)}
-    hidden = [p for p in matrices if id(p) not in heads]
-    rest = _adamw(config, [p for p in matrices if id(p) in heads], others)
+    rest = _adamw(config, heads, others)
     return [Muon(hidden, lr=config.lr, weight_decay=config.weight_decay), rest] if hidden else [rest]
-
-
-def _heads(model: nn.Module) -> Iterator[nn.Linear]:
-    """The layers whose values are a model's answers: its output, and BERT's answer whether a span follows."""
-    for name in ("output", "follows"):
-        head = getattr(model, name, None)
-        head = getattr(head, "output", head)  # of an output that is several layers, the last one
-        if isinstance(head, nn.Linear):
-            yield head
 
 
 def _adamw(config: TrainConfig, decayed: list[nn.Parameter], others: list[nn.Parameter]) -> AdamW:

@@ -119,7 +119,7 @@ def test_within_the_context_the_cache_changes_nothing(gpt2: Any) -> None:
         assert not model.beyond(prompt, room)
         for chosen in model.generate(prompt, tokens=room, beam=1).tokens:
             with torch.inference_mode():
-                h = model.network.read(SequenceBatch(torch.tensor([written]), torch.tensor([len(written)])))
+                h = model.network.encode(SequenceBatch(torch.tensor([written]), torch.tensor([len(written)])))
                 assert chosen == int(model.network.output(h[0, -1]).argmax())
             written.append(chosen)
             steps += 1

@@ -23,6 +23,7 @@ from mirada.models.bert import BertForPretraining
 from mirada.models.gpt import GPT
 from mirada.models.transformer import Transformer
 from mirada.models.vit import ViT
+from mirada.nn.positions import Learned
 from tests.exchange.checkpoints import (
     END,
     SAVE,
@@ -61,7 +62,7 @@ def test_gpt2_says_the_same(gpt2: tuple[Path, Any, Imported]) -> None:
     assert imported.tokenizer is not None
     ids = torch.tensor([[BOS, *imported.tokenizer.encode(["The baby's book,\n\n 2024 éñ"])[0][:23]]])
     ours = imported.network.double()
-    logits = ours.output(ours.read(SequenceBatch(ids, torch.tensor([ids.shape[1]]))))
+    logits = ours.output(ours.encode(SequenceBatch(ids, torch.tensor([ids.shape[1]]))))
     expected = theirs(input_ids=order[ids]).logits
     same_words(logits, expected, order)
     # What is added is never said, so that every probability is theirs too.
@@ -228,7 +229,7 @@ def test_gpt2_normalises_with_its_own_epsilon(tmp_path: Path) -> None:
     assert isinstance(ours, GPT)
     order = vocabulary.gpt2(tmp_path, Settings(tmp_path / "config.json")).order
     ids = torch.tensor([[BOS, 9, 40, 70]])
-    logits = ours.output(ours.read(SequenceBatch(ids, torch.tensor([4]))))
+    logits = ours.output(ours.encode(SequenceBatch(ids, torch.tensor([4]))))
     same_words(logits, theirs(input_ids=order[ids]).logits, order)
 
 
@@ -304,6 +305,7 @@ def test_weights_of_any_precision_become_float32(tmp_path: Path, kind: torch.dty
     network = read_checkpoint(tmp_path).network
     assert {parameter.dtype for parameter in network.parameters()} == {torch.float32}
     assert isinstance(network, GPT)
+    assert isinstance(network.positions, Learned)
     close(network.positions.table, weights["transformer.wpe.weight"].float(), 0)
 
 

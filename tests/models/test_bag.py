@@ -199,7 +199,7 @@ def test_dropout_leaves_ngrams_out_in_training() -> None:
 
 def test_what_a_bag_cannot_do_is_refused_with_the_way_out() -> None:
     with pytest.raises(UsageError, match="has no order"):
-        build().read(batch_of(SOME))
+        build().encode(batch_of(SOME))
     with pytest.raises(ConfigError, match="these inputs are numbers"):
         Bag(BagConfig(), Sizes(4, 2, numeric_inputs=True))
     Bag(BagConfig(features=1, ngrams=3), Sizes(2**20, 2))

@@ -10,11 +10,12 @@ from pydantic import ValidationError
 from torch import Tensor, nn
 
 from mirada.bundle import put_weights, weights_of
-from mirada.contracts import BOS, EOS, PAD, SequenceBatch, Sizes, Tape
+from mirada.contracts import BOS, EOS, PAD, SequenceBatch, Sizes
 from mirada.errors import InputError
 from mirada.exchange.bert import FOLLOWS, MASKED, POOLER, ROWS
 from mirada.exchange.mapping import Row
 from mirada.models.bert import PRESETS, Bert, BertConfig, BertForPretraining
+from mirada.parts import recording
 from tests.block_parts import LONG
 from tests.published import copied, shaken
 from tests.tensors import close
@@ -85,7 +86,7 @@ def test_bert_equals_transformers(batch: SequenceBatch) -> None:
     expected = theirs(**as_theirs(batch))
     states = ours.states(batch)
     close(states[real(batch)], expected.last_hidden_state[real(batch)], 1e-8)
-    close(ours.read(batch), states[:, 1:])
+    close(ours.encode(batch), states[:, 1:])
     close(ours.pool(batch), expected.pooler_output, 1e-8)
     assert expected.pooler_output.std() > 0.1
 
@@ -122,7 +123,7 @@ def test_classifier_and_tagger_equal_transformers() -> None:
 
     tagger = shaken(BertForTokenClassification(theirs_config(num_labels=5)))
     copied(ours, tagger, INNER + head)
-    close(ours.output(ours.read(batch))[batch.mask], tagger(**as_theirs(batch)).logits[:, 1:][batch.mask], 1e-8)
+    close(ours.output(ours.encode(batch))[batch.mask], tagger(**as_theirs(batch)).logits[:, 1:][batch.mask], 1e-8)
 
 
 @pytest.mark.parametrize(("theirs", "ours"), [("gelu", "gelu"), ("gelu_new", "gelu_tanh"), ("relu", "relu")])
@@ -188,10 +189,10 @@ def test_a_text_that_is_too_long_is_refused() -> None:
         model.states(texts([8]))
 
 
-def test_a_tape_sees_every_attention() -> None:
-    tape = Tape(["encoder.*.self.weights"])
-    build().read(texts([5, 3]), tape)
-    assert {name: tuple(weights.shape) for name, weights in tape.tensors.items()} == {
+def test_a_recorder_sees_every_attention() -> None:
+    with recording("encoder.*.self.weights") as recorder:
+        build().encode(texts([5, 3]))
+    assert {name: tuple(weights.shape) for name, weights in recorder.tensors.items()} == {
         f"encoder.{layer}.self.weights": (2, 3, 6, 6) for layer in range(3)
     }
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import torch
 
-from mirada.contracts import BOS, EOS, PAD, Captions, Sizes, Switches, Tape
+from mirada.contracts import BOS, EOS, PAD, Captions, Sizes
 from mirada.models.transformer import CAPTIONERS, Captioner, CaptionerConfig
 from mirada.models.vit import ViT, ViTConfig
+from mirada.parts import Switches, recording, switched
 from tests.block_parts import shaken
 from tests.tensors import close, random
 
@@ -69,10 +70,11 @@ def test_every_patch_and_its_place_matter() -> None:
         assert not torch.allclose(model(Captions(changed, batch.target)), before, atol=1e-4)
     swapped = torch.cat([batch.source[..., 4:], batch.source[..., :4]], -1)
     assert not torch.allclose(model(Captions(swapped, batch.target)), before, atol=1e-4)
-    blind = Switches(positions=False)  # the words' positions are off too, in both
+    with switched(model, Switches(positions=False)):
+        shuffled, plain = model.encode(Captions(swapped, batch.target)), model.encode(batch)
     close(
-        model.encode(Captions(swapped, batch.target), switches=blind)[:, [2, 0, 1, 5, 3, 4]],
-        model.encode(batch, switches=blind),
+        shuffled[:, [2, 0, 1, 5, 3, 4]],
+        plain,
     )
 
 
@@ -82,9 +84,9 @@ def test_attention_is_over_all_patches() -> None:
     assert step.attention is not None
     assert step.attention.shape == (3, 2, 3, 6)
     close(step.attention.sum(-1), torch.ones(3, 2, 3, dtype=torch.float64))
-    tape = Tape(["decoder.1.cross.weights"])
-    model.hidden(batch, tape)
-    close(tape.tensors["decoder.1.cross.weights"][:, :, 0], step.attention[:, 1])
+    with recording("decoder.1.cross.weights") as recorder:
+        model.hidden(batch)
+    close(recorder.tensors["decoder.1.cross.weights"][:, :, 0], step.attention[:, 1])
 
 
 def test_presets_and_patches() -> None:

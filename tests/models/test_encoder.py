@@ -10,9 +10,11 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor, nn
 
-from mirada.contracts import PAD, SequenceBatch, Sizes, Switches, Tape
+from mirada.contracts import PAD, SequenceBatch, Sizes
 from mirada.models.encoder import PRESETS, EncoderConfig, TransformerEncoder
-from mirada.nn.blocks import EncoderLayer, sinusoidal
+from mirada.nn.blocks import Layer
+from mirada.nn.positions import sinusoidal
+from mirada.parts import Switches, recording, switched
 from tests.block_parts import LONG, Norm, compare_gradients, copy_twins, encoder_twins, linear_twins, shaken
 from tests.tensors import close, random
 
@@ -49,7 +51,7 @@ def test_it_equals_torch(norm: Norm, activation: str, causal: bool) -> None:
     twins = [
         pair
         for mine, other in zip(ours.encoder.layers, theirs.layers, strict=True)
-        for pair in encoder_twins(cast(EncoderLayer, mine), cast(nn.TransformerEncoderLayer, other))
+        for pair in encoder_twins(cast(Layer, mine), cast(nn.TransformerEncoderLayer, other))
     ]
     if final is not None:
         twins += linear_twins(cast(nn.LayerNorm, ours.encoder.final_norm), final)
@@ -58,7 +60,7 @@ def test_it_equals_torch(norm: Norm, activation: str, causal: bool) -> None:
     x = ours.embedding.weight[batch.inputs] * math.sqrt(12) + sinusoidal(6, 12).double()
     future = nn.Transformer.generate_square_subsequent_mask(6).isinf() if causal else None
     expected = theirs(x, future, ~batch.mask)
-    found = ours.read(batch)
+    found = ours.encode(batch)
     close(found[batch.mask], expected[batch.mask])
     compare_gradients(found[batch.mask], expected[batch.mask], [ours.embedding.weight], twins, 1e-10)
 
@@ -68,10 +70,10 @@ def test_it_equals_torch(norm: Norm, activation: str, causal: bool) -> None:
 @pytest.mark.parametrize("sizes", [TAGGING, FORECAST], ids=["words", "numbers"])
 def test_a_padded_batch_equals_its_sequences_one_by_one(sizes: Sizes, lengths: list[int], pool: str) -> None:
     model, batch = build(sizes, pool=pool), reading(sizes, lengths)
-    read, pooled = model.read(batch), model.pool(batch)
+    read, pooled = model.encode(batch), model.pool(batch)
     for row, length in enumerate(lengths):
         alone = SequenceBatch(batch.inputs[row : row + 1, :length], batch.lengths[row : row + 1])
-        close(read[row, :length], model.read(alone)[0])
+        close(read[row, :length], model.encode(alone)[0])
         close(pooled[row], model.pool(alone)[0])
         steps = read[row, :length]
         close(pooled[row], {"mean": steps.mean(0), "max": steps.amax(0), "first": steps[0]}[pool])
@@ -85,7 +87,7 @@ def test_a_sequence_of_padding_is_zero_and_breaks_no_gradient(length: int, pool:
     pooled = model.pool(batch)
     assert pooled.shape == (2, 12)
     assert not pooled[0].any()
-    assert model.read(batch).isfinite().all()
+    assert model.encode(batch).isfinite().all()
     if length:
         pooled.sum().backward()
         gradients = [p.grad for name, p in model.named_parameters() if not name.startswith("output")]
@@ -97,10 +99,10 @@ def test_a_causal_reader_does_not_see_the_future(length: int) -> None:
     model, x = build(FORECAST), inputs(FORECAST, 2, length)
     changed = torch.cat([x[:, :4], inputs(FORECAST, 2, length - 4, seed=9)], 1)
     everything = torch.tensor([length] * 2)
-    one, other = (model.read(SequenceBatch(z, everything)) for z in (x, changed))
+    one, other = (model.encode(SequenceBatch(z, everything)) for z in (x, changed))
     close(one[:, :4], other[:, :4])
-    seeing = Switches(future_mask=False)
-    one, other = (model.read(SequenceBatch(z, everything), None, seeing) for z in (x, changed))
+    with switched(model, Switches(future_mask=False)):
+        one, other = (model.encode(SequenceBatch(z, everything)) for z in (x, changed))
     assert not torch.allclose(one[:, 0], other[:, 0])
 
 
@@ -115,24 +117,28 @@ def test_gradients_reach_every_weight(sizes: Sizes) -> None:
 def test_positions_heads_and_residuals_can_be_switched_off() -> None:
     model, batch = build(), reading(TAGGING, [5])
     backwards = SequenceBatch(batch.inputs.flip(1), batch.lengths)
-    blind = Switches(positions=False)
-    close(model.read(backwards, None, blind), model.read(batch, None, blind).flip(1))
-    assert not torch.allclose(model.read(backwards), model.read(batch).flip(1))
+    with switched(model, Switches(positions=False)):
+        close(model.encode(backwards), model.encode(batch).flip(1))
+    assert not torch.allclose(model.encode(backwards), model.encode(batch).flip(1))
     for off in (
         Switches(heads_off=frozenset({("encoder.0.self", 1)})),
         Switches(residual_off=frozenset({"encoder.1.add_self"})),
         Switches(scale=False),
     ):
-        assert not torch.allclose(model.read(batch, None, off), model.read(batch))
+        plain = model.encode(batch)
+        with switched(model, off):
+            assert not torch.allclose(model.encode(batch), plain)
 
 
-def test_the_tape_has_the_weights() -> None:
-    model, batch, tape = build(), reading(TAGGING, SHORT), Tape()
-    close(model.pool(batch, tape), model.pool(batch))
-    weights = tape.tensors["encoder.1.self.weights"]
+def test_a_recorder_has_the_weights() -> None:
+    model, batch = build(), reading(TAGGING, SHORT)
+    with recording() as recorder:
+        pooled = model.pool(batch)
+    close(pooled, model.pool(batch))
+    weights = recorder.tensors["encoder.1.self.weights"]
     assert weights.shape == (4, 3, 6, 6)
     assert not weights.masked_fill(batch.mask[:, None, None, :], 0.0).any()
-    assert "encoder.0.add_feed_forward.output" in tape.tensors
+    assert "encoder.0.add_feed_forward.output" in recorder.tensors
 
 
 def test_it_begins_as_the_transformer_does() -> None:
@@ -142,7 +148,7 @@ def test_it_begins_as_the_transformer_does() -> None:
     assert model.embedding.weight.std().item() == pytest.approx(128**-0.5, rel=0.02)
     assert not model.output.bias.any()
     bound = math.sqrt(6 / (128 + 512))
-    inner = cast(EncoderLayer, model.encoder.layers[0]).feed_forward.inner.weight.abs().max().item()
+    inner = cast(Layer, model.encoder.layers[0]).feed_forward.inner.weight.abs().max().item()
     assert 0.95 * bound < inner <= bound
 
 

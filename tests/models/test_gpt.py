@@ -9,12 +9,14 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor
 
-from mirada.contracts import BOS, EOS, PAD, Batch, SequenceBatch, Sizes, Tape
+from mirada.contracts import BOS, EOS, PAD, Batch, SequenceBatch, Sizes
 from mirada.decoding import DecodeConfig, decode
 from mirada.errors import InputError
 from mirada.exchange.gpt2 import ROWS
 from mirada.exchange.mapping import Row
-from mirada.models.gpt import GPT, PRESETS, GPTConfig, GPTState
+from mirada.models.gpt import GPT, PRESETS, GPTConfig
+from mirada.nn.context import ContextState
+from mirada.parts import recording
 from tests.block_parts import LONG
 from tests.block_parts import shaken as random_weights
 from tests.published import copied, shaken
@@ -62,7 +64,7 @@ def texts(rows: int, length: int, seed: int = 0) -> Tensor:
 
 def scores(model: GPT, tokens: Tensor) -> Tensor:
     """[B, T, V]"""
-    found: Tensor = model.output(model.read(SequenceBatch(tokens, torch.full((len(tokens),), tokens.shape[1]))))
+    found: Tensor = model.output(model.encode(SequenceBatch(tokens, torch.full((len(tokens),), tokens.shape[1]))))
     return found
 
 
@@ -153,8 +155,8 @@ def test_of_a_prompt_longer_than_the_context_the_end_is_read() -> None:
     more = texts(2, 1, seed=4)
     following = model.step(more[:, 0], step.state)
     close(following.logits, scores(model, torch.cat([tokens[:, -3:], more], 1))[:, -1])
-    assert isinstance(following.state, GPTState)
-    assert following.state.tokens.shape[1] == 4  # what no longer counts is not kept
+    assert isinstance(following.state, ContextState)
+    assert following.state.inputs.shape[1] == 4  # what no longer counts is not kept
 
 
 def test_selected_rows_go_on_as_if_they_had_always_been_there() -> None:
@@ -177,11 +179,11 @@ def test_padding_and_what_is_to_come_change_nothing(pool: str) -> None:
     model, tokens = build(pool=pool), texts(3, 9)
     lengths = torch.tensor([9, 4, 1])
     padded = tokens.masked_fill(torch.arange(9) >= lengths[:, None], PAD)
-    h, pooled = model.read(SequenceBatch(padded, lengths)), model.pool(SequenceBatch(padded, lengths))
+    h, pooled = model.encode(SequenceBatch(padded, lengths)), model.pool(SequenceBatch(padded, lengths))
     for row, length in enumerate(lengths.tolist()):
         alone = SequenceBatch(tokens[row : row + 1, :length], lengths[row : row + 1])
-        close(h[row, :length], model.read(alone)[0])
-        close(pooled[row], model.read(alone)[0, -1] if pool == "last" else model.read(alone)[0].mean(0))
+        close(h[row, :length], model.encode(alone)[0])
+        close(pooled[row], model.encode(alone)[0, -1] if pool == "last" else model.encode(alone)[0].mean(0))
         close(pooled[row], model.pool(alone)[0])
 
 
@@ -230,11 +232,11 @@ def test_what_is_added_to_the_stream_starts_smaller() -> None:
     assert (weights["decoder.layers.0.add_self.norm.weight"] == 1).all()
 
 
-def test_a_tape_sees_every_attention() -> None:
-    model, tape = build(), Tape(["decoder.*.self.weights"])
-    model.read(SequenceBatch(texts(2, 5), torch.tensor([5, 5])), tape)
-    assert len(tape.tensors) == LAYERS
-    for weights in tape.tensors.values():
+def test_a_recorder_sees_every_attention() -> None:
+    with recording("decoder.*.self.weights") as recorder:
+        build().encode(SequenceBatch(texts(2, 5), torch.tensor([5, 5])))
+    assert len(recorder.tensors) == LAYERS
+    for weights in recorder.tensors.values():
         assert weights.shape == (2, HEADS, 5, 5)
         assert not weights.triu(1).any()
 

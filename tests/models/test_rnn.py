@@ -11,10 +11,11 @@ from pydantic import ValidationError
 from torch import Tensor
 
 from mirada.config import merge
-from mirada.contracts import BOS, PAD, Batch, SequenceBatch, Sizes, Tape
+from mirada.contracts import BOS, PAD, Batch, SequenceBatch, Sizes
 from mirada.errors import ConfigError
 from mirada.models.rnn import PRESETS, RecurrentConfig, RecurrentEncoder
 from mirada.nn.recurrent import Memory
+from mirada.parts import recording
 from tests.recurrent_parts import shaken
 from tests.tensors import close, random
 
@@ -62,13 +63,13 @@ def alone(batch: SequenceBatch, row: int) -> SequenceBatch:
 def test_a_padded_batch_equals_its_sequences_one_by_one(name: str, both: bool, pool: str, sizes: Sizes) -> None:
     model = build(name, sizes, bidirectional=both, pool=pool)
     batch = reading(sizes)
-    read, pooled = model.read(batch), model.pool(batch)
+    read, pooled = model.encode(batch), model.pool(batch)
     assert read.shape == (5, 6, 8)
     assert pooled.shape == (5, 8)
     for row, length in enumerate(LENGTHS):
         one = alone(batch, row)
-        assert model.read(one).shape == (1, length, 8)
-        close(read[row, :length], model.read(one)[0])
+        assert model.encode(one).shape == (1, length, 8)
+        close(read[row, :length], model.encode(one)[0])
         close(pooled[row], model.pool(one)[0])
     assert not pooled[3].any()  # the empty one
 
@@ -77,7 +78,7 @@ def test_a_padded_batch_equals_its_sequences_one_by_one(name: str, both: bool, p
 def test_pooling_is_what_it_says(name: str, both: bool) -> None:
     ends, mean, largest = (build(name, bidirectional=both, pool=pool) for pool in ("last", "mean", "max"))
     batch = reading(TAGGING)
-    h = ends.read(batch)
+    h = ends.encode(batch)
     for row, length in enumerate(LENGTHS):
         if length:
             steps = h[row, :length]
@@ -91,7 +92,7 @@ def test_pooling_is_what_it_says(name: str, both: bool) -> None:
 def test_gradients_reach_every_weight_and_are_finite(name: str, both: bool, pool: str) -> None:
     model = build(name, bidirectional=both, pool=pool)
     batch = reading(TAGGING)
-    for vectors in (model.read(batch), model.pool(batch)):
+    for vectors in (model.encode(batch), model.pool(batch)):
         model.zero_grad()
         model.output(vectors).pow(2).sum().backward()
         for parameter_name, parameter in model.named_parameters():
@@ -106,7 +107,7 @@ def test_a_causal_reader_does_not_see_the_future(name: str, sizes: Sizes) -> Non
     model = build(name, sizes)
     x = inputs(sizes, 2, 7)
     changed = torch.cat([x[:, :4], inputs(sizes, 2, 3, seed=9)], 1)
-    one, other = (model.read(SequenceBatch(z, torch.tensor([7, 7]))) for z in (x, changed))
+    one, other = (model.encode(SequenceBatch(z, torch.tensor([7, 7]))) for z in (x, changed))
     close(one[:, :4], other[:, :4])
     assert not torch.allclose(one[:, 4:], other[:, 4:])
 
@@ -114,8 +115,13 @@ def test_a_causal_reader_does_not_see_the_future(name: str, sizes: Sizes) -> Non
 def test_a_tagger_reads_in_both_directions() -> None:
     model, x = build("lstm"), inputs(TAGGING, 1, 6)
     changed = torch.cat([x[:, :5], (x[:, 5:] - 3) % 19 + 4], 1)
-    one, other = (model.read(SequenceBatch(z, torch.tensor([6]))) for z in (x, changed))
+    one, other = (model.encode(SequenceBatch(z, torch.tensor([6]))) for z in (x, changed))
     assert not torch.allclose(one[:, 0], other[:, 0])
+
+
+def piece_of(inputs: Tensor, before: Tensor | None = None) -> SequenceBatch:
+    """A piece of a sequence, without padding."""
+    return SequenceBatch(inputs, torch.full((len(inputs),), inputs.shape[1]), before=before)
 
 
 @pytest.mark.parametrize("sizes", [LANGUAGE, FORECAST], ids=["language", "forecast"])
@@ -123,24 +129,25 @@ def test_a_tagger_reads_in_both_directions() -> None:
 @pytest.mark.parametrize("name", ONE_WAY)
 def test_pieces_equal_the_whole(name: str, pieces: list[int], sizes: Sizes) -> None:
     model, x = build(name, sizes), inputs(sizes, 2, 7)
-    whole = model.read(SequenceBatch(x, torch.tensor([7, 7])))
+    whole = model.encode(SequenceBatch(x, torch.tensor([7, 7])))
     state: Memory | None = None
     parts = []
     for piece in x.split(pieces, 1):
-        h, state = model.advance(piece, state)
+        h, state = model.encode_next(piece_of(piece), state)
         parts.append(h)
     close(torch.cat(parts, 1), whole)
     assert state is not None
-    taped, end = model.advance(x[:, -1:], None, Tape())
-    close(taped, model.advance(x[:, -1:])[0])
+    with recording():
+        recorded, end = model.encode_next(piece_of(x[:, -1:]))
+    close(recorded, model.encode_next(piece_of(x[:, -1:]))[0])
     assert end.h.shape == state.h.shape
 
 
 def test_gradients_stop_where_the_state_is_detached() -> None:
     model, x = build("gru", FORECAST), inputs(FORECAST, 1, 6).requires_grad_()
-    _, state = model.advance(x[:, :3])
-    kept, _ = model.advance(x[:, 3:], state)
-    cut, _ = model.advance(x[:, 3:], state.detach())
+    _, state = model.encode_next(piece_of(x[:, :3]))
+    kept, _ = model.encode_next(piece_of(x[:, 3:]), state)
+    cut, _ = model.encode_next(piece_of(x[:, 3:]), state.detach())
     close(kept, cut)
     (through,) = torch.autograd.grad(kept.sum(), x, retain_graph=True)
     (truncated,) = torch.autograd.grad(cut.sum(), x)
@@ -152,7 +159,7 @@ def test_gradients_stop_where_the_state_is_detached() -> None:
 def test_generating_equals_reading(name: str) -> None:
     model = build(name, LANGUAGE)
     text = torch.cat([torch.full((3, 1), BOS), inputs(LANGUAGE, 3, 6)], 1)
-    whole = model.output(model.read(SequenceBatch(text, torch.full((3,), 7))))  # [B, T, V]
+    whole = model.output(model.encode(SequenceBatch(text, torch.full((3,), 7))))  # [B, T, V]
     step = model.start(Batch(torch.zeros(3, 0, dtype=torch.long), text[:, :3]), attention=True)
     close(step.logits, whole[:, 2])
     assert step.attention is None
@@ -180,15 +187,15 @@ def test_a_language_model_ties_its_words_and_nothing_else_does() -> None:
 def test_jordan_told_its_own_outputs_equals_step_by_step(sizes: Sizes) -> None:
     model = build("jordan", sizes)
     batch = reading(sizes)
-    h = model.read(batch)
-    o = model.say(h)
+    h = model.encode(batch)
+    o = model.feed_back(h)
     before = torch.cat([torch.zeros_like(o[:, :1]), o[:, :-1]], 1)  # o_0 … o_{T−1}
     told = replace(batch, before=before)
-    close(model.read(told), h)
+    close(model.encode(told), h)
     close(model.pool(told), model.pool(batch))
-    close(model.read(alone(told, 0))[0], h[0, :4])
+    close(model.encode(alone(told, 0))[0], h[0, :4])
     other = replace(batch, before=before + 1)
-    assert not torch.allclose(model.read(other), h)
+    assert not torch.allclose(model.encode(other), h)
 
 
 @pytest.mark.parametrize("sizes", [TAGGING, FORECAST], ids=["labels", "numbers"])
@@ -198,25 +205,25 @@ def test_the_first_step_of_jordan_hears_nothing(sizes: Sizes) -> None:
     x = model.numbers(batch.inputs) if sizes.numeric_inputs else model.embedding(batch.inputs)
     _, cell = next(model.recurrent.cells())
     alone_ = torch.tanh(x[:, 0] @ cell.U.T + cell.b_U)
-    close(model.read(batch)[:, 0], alone_)
-    close(model.advance(batch.inputs)[0][:, 0], alone_)
+    close(model.encode(batch)[:, 0], alone_)
+    close(model.encode_next(piece_of(batch.inputs))[0][:, 0], alone_)
 
 
 def test_what_jordan_says_are_probabilities_or_the_numbers_themselves() -> None:
     h = random(4, 8)
     labels, numbers = build("jordan", TAGGING), build("jordan", FORECAST)
-    close(labels.say(h), (h @ labels.output.weight.T + labels.output.bias).softmax(-1))
-    close(numbers.say(h), h @ numbers.output.weight.T + numbers.output.bias)
+    close(labels.feed_back(h), (h @ labels.output.weight.T + labels.output.bias).softmax(-1))
+    close(numbers.feed_back(h), h @ numbers.output.weight.T + numbers.output.bias)
 
 
 def test_jordan_goes_on_with_its_own_output_after_true_ones() -> None:
     model, x = build("jordan", FORECAST), inputs(FORECAST, 2, 6)
     true = random(2, 4, 2, seed=4)
-    told, state = model.advance(x[:, :4], feedback=true)
-    single, same = model.advance(x[:, :1], feedback=true[:, :1])
+    told, state = model.encode_next(piece_of(x[:, :4], true))
+    single, same = model.encode_next(piece_of(x[:, :1], true[:, :1]))
     close(told[:, :1], single)
-    on, _ = model.advance(x[:, 4:], state)
-    expected, _ = model.advance(x[:, 4:5], feedback=model.say(told[:, 3:]))
+    on, _ = model.encode_next(piece_of(x[:, 4:]), state)
+    expected, _ = model.encode_next(piece_of(x[:, 4:5], model.feed_back(told[:, 3:])))
     close(on[:, :1], expected)
     assert same.o is not None
 
@@ -257,13 +264,15 @@ def test_presets_are_configurations(preset: str) -> None:
 
 def test_dropout_is_for_training_and_on_the_inputs_and_the_outcome() -> None:
     model, batch = build("gru", dropout=0.5), reading(TAGGING)
-    close(model.read(batch), model.read(batch))
+    close(model.encode(batch), model.encode(batch))
     model.train()
     assert not torch.allclose(model.pool(batch), model.pool(batch))
     assert (model.pool(batch)[:3] == 0).any()
 
 
-def test_the_tape_has_the_gates() -> None:
-    model, batch, tape = build("lstm"), reading(TAGGING), Tape()
-    close(model.read(batch, tape), model.read(batch))
-    assert tape.tensors["recurrent.1.backward.f"].shape == (5, 6, 4)
+def test_a_recorder_has_the_gates() -> None:
+    model, batch = build("lstm"), reading(TAGGING)
+    plain = model.encode(batch)
+    with recording() as recorder:
+        close(model.encode(batch), plain)
+    assert recorder.tensors["recurrent.1.backward.f"].shape == (5, 6, 4)

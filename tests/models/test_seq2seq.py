@@ -10,10 +10,11 @@ import torch
 from torch import Tensor
 
 from mirada import models
-from mirada.contracts import BOS, EOS, PAD, Batch, Tape
+from mirada.contracts import BOS, EOS, PAD, Batch
 from mirada.data.batching import collate
 from mirada.errors import ConfigError
 from mirada.models.seq2seq import Seq2Seq, Seq2SeqConfig
+from mirada.parts import recording
 
 VOCABULARY = 23
 KINDS = [
@@ -97,8 +98,8 @@ def test_the_source_reaches_the_output_through_the_bridge_alone_without_attentio
     assert not torch.allclose(one, other)
     source, memory = model.encode(batch_of([first], [target]))
     blind = torch.zeros_like(source.states)
-    seen = model._read(batch_of([first], [target]).target_input, memory, source)[0]
-    unseen = model._read(batch_of([first], [target]).target_input, memory, type(source)(blind, None, source.mask))[0]
+    seen = model._decode(batch_of([first], [target]).target_input, memory, source)[0]
+    unseen = model._decode(batch_of([first], [target]).target_input, memory, type(source)(blind, None, source.mask))[0]
     torch.testing.assert_close(seen, unseen)
 
 
@@ -130,14 +131,14 @@ def test_the_share_of_true_words_decays() -> None:
     assert decay.taught(1e9) < 1e-9
 
 
-def test_the_tape_has_gates_and_attention() -> None:
+def test_a_recorder_has_gates_and_attention() -> None:
     model = build("lstm", "additive")
-    tape = Tape()
     plain = model(batch_of(*sentences()))
-    torch.testing.assert_close(model(batch_of(*sentences()), tape), plain)
-    assert tape.tensors["attention.weights"].shape == (3, 1, 7, 8)
-    assert tape.tensors["encoder.0.backward.f"].shape == (3, 8, 8)
-    assert tape.tensors["decoder.1.forward.c"].shape == (3, 7, 16)
+    with recording() as recorder:
+        torch.testing.assert_close(model(batch_of(*sentences())), plain)
+    assert recorder.tensors["attention.weights"].shape == (3, 1, 7, 8)
+    assert recorder.tensors["encoder.0.backward.f"].shape == (3, 8, 8)
+    assert recorder.tensors["decoder.1.forward.c"].shape == (3, 7, 16)
 
 
 def test_names_and_impossible_choices() -> None:

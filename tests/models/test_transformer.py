@@ -11,9 +11,11 @@ import torch.nn.functional as F
 from pydantic import ValidationError
 from torch import Tensor, nn
 
-from mirada.contracts import BOS, EOS, PAD, Batch, Sizes, Step, Switches, Tape
+from mirada.contracts import BOS, EOS, PAD, Batch, Sizes, Step
 from mirada.models.transformer import PRESETS, StacksState, Transformer, TransformerConfig
-from mirada.nn.blocks import DecoderLayer, EncoderLayer, MultiHead
+from mirada.nn.blocks import Layer, MultiHead
+from mirada.nn.positions import AddedPositions
+from mirada.parts import Switches, recording, switched
 from tests.block_parts import (
     LONG,
     Twins,
@@ -74,15 +76,16 @@ class Reference(nn.Module):
         if c.norm == "post":  # torch.nn adds a final norm to both kinds; the paper's post-norm stack has none
             self.stacks.encoder.norm = self.stacks.decoder.norm = None
         self.embedding = nn.Parameter(torch.empty(VOCABULARY, c.width))
+        assert isinstance(ours.positions, AddedPositions)
         self.table = ours.positions.table
         self.double()
         self.twins: Twins = [([ours.source_embedding.weight], self.embedding)]
         for mine, theirs in zip(ours.encoder.layers, self.stacks.encoder.layers, strict=True):
-            assert isinstance(mine, EncoderLayer)
+            assert isinstance(mine, Layer)
             assert isinstance(theirs, nn.TransformerEncoderLayer)
             self.twins += encoder_twins(mine, theirs)
         for mine, theirs in zip(ours.decoder.layers, self.stacks.decoder.layers, strict=True):
-            assert isinstance(mine, DecoderLayer)
+            assert isinstance(mine, Layer)
             assert isinstance(theirs, nn.TransformerDecoderLayer)
             self.twins += decoder_twins(mine, theirs)
         for own, its in (
@@ -137,13 +140,13 @@ def marian_attention_twins(ours: MultiHead, theirs: Any) -> Twins:
 def marian_twins(ours: Transformer, theirs: Any) -> Twins:
     twins: Twins = [([ours.source_embedding.weight], theirs.model.shared.weight)]
     for mine, other in zip(ours.encoder.layers, theirs.model.encoder.layers, strict=True):
-        assert isinstance(mine, EncoderLayer)
+        assert isinstance(mine, Layer)
         twins += marian_attention_twins(mine.self_, other.self_attn)
         twins += linear_twins(mine.add_self.norm, other.self_attn_layer_norm)
         twins += linear_twins(mine.feed_forward.inner, other.fc1) + linear_twins(mine.feed_forward.outer, other.fc2)
         twins += linear_twins(mine.add_feed_forward.norm, other.final_layer_norm)
     for mine, other in zip(ours.decoder.layers, theirs.model.decoder.layers, strict=True):
-        assert isinstance(mine, DecoderLayer)
+        assert isinstance(mine, Layer)
         twins += marian_attention_twins(mine.self_, other.self_attn)
         twins += linear_twins(mine.add_self.norm, other.self_attn_layer_norm)
         twins += marian_attention_twins(mine.cross, other.encoder_attn)
@@ -268,10 +271,12 @@ def test_a_forced_prefix_equals_stepping_through_it(prefix: int) -> None:
 
 
 def test_steps_attention_is_the_cross_attention_of_the_whole_pass() -> None:
-    model, tape = build(), Tape()
-    batch = sentences([5, 3], [4, 4])
-    model(batch, tape)
-    expected = torch.stack([tape.tensors[f"decoder.{layer}.cross.weights"] for layer in range(2)], 1)  # [B, L, H, T, S]
+    model, batch = build(), sentences([5, 3], [4, 4])
+    with recording() as recorder:
+        model(batch)
+    expected = torch.stack(
+        [recorder.tensors[f"decoder.{layer}.cross.weights"] for layer in range(2)], 1
+    )  # [B, L, H, T, S]
     for t, step in enumerate(walk(model, batch, 0, attention=True)):
         assert step.attention is not None
         assert step.attention.shape == (2, 2, 3, 6)  # [R, L, H, S]
@@ -395,10 +400,13 @@ def test_heads_must_divide_the_width() -> None:
         TransformerConfig(width=10, heads=4)
 
 
-def test_a_tape_and_switches_reach_every_part() -> None:
+def test_switches_reach_every_head() -> None:
     model, batch = build(), sentences([5, 3], [4, 2])
     every = [(module.path, 0) for module in model.modules() if isinstance(module, MultiHead)]
     assert len(every) == 3 + 2 * 2
-    outputs = [model(batch)] + [model(batch, None, Switches(heads_off=frozenset({head}))) for head in every]
+    outputs = [model(batch)]
+    for head in every:
+        with switched(model, Switches(heads_off=frozenset({head}))):
+            outputs.append(model(batch))
     for i, first in enumerate(outputs):
         assert all((first - second).abs().max() > 1e-6 for second in outputs[i + 1 :])

@@ -10,8 +10,9 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor
 
-from mirada.contracts import SequenceBatch, Sizes, Switches, Tape
+from mirada.contracts import SequenceBatch, Sizes
 from mirada.models.vit import PRESETS, ViT, ViTConfig
+from mirada.parts import Switches, recording, switched
 from mirada.training.config import TrainConfig
 from mirada.training.optimizers import Optimizers
 from tests.block_parts import shaken
@@ -111,7 +112,7 @@ def test_it_equals_hugging_face(shape: tuple[int, ...], patch: int) -> None:
     with torch.no_grad():
         expected = theirs(batch.inputs[:, :, 0], output_hidden_states=True)
         close(ours.output(ours.pool(batch)), expected.logits, 1e-8)
-        close(ours.read(batch), theirs.vit(batch.inputs[:, :, 0]).last_hidden_state[:, 1:], 1e-8)
+        close(ours.encode(batch), theirs.vit(batch.inputs[:, :, 0]).last_hidden_state[:, 1:], 1e-8)
 
 
 def test_files_of_before_are_mapped_too() -> None:
@@ -139,8 +140,8 @@ def test_the_order_of_frames_and_patches_counts() -> None:
     back = SequenceBatch(batch.inputs.flip(2), batch.lengths)
     with torch.no_grad():
         assert (model.pool(batch) - model.pool(back)).abs().max() > 1e-3
-        off = Switches(positions=False)  # without positions a video is a bag of patches
-        close(model.pool(batch, switches=off), model.pool(back, switches=off))
+        with switched(model, Switches(positions=False)):  # without positions a video is a bag of patches
+            close(model.pool(batch), model.pool(back))
 
 
 def test_a_deep_patch_is_a_product_with_all_its_frames() -> None:
@@ -162,10 +163,10 @@ def test_pool_is_the_class_token_or_the_mean() -> None:
         close(by_mean.pool(batch), states[:, 1:].mean(1))
 
 
-def test_a_tape_records_the_attention_of_every_head() -> None:
-    tape = Tape(wanted=["encoder.*.self.weights"])
-    build(PICTURE).pool(reading(PICTURE), tape)
-    assert {name: tuple(tensor.shape) for name, tensor in tape.tensors.items()} == {
+def test_a_recorder_has_the_attention_of_every_head() -> None:
+    with recording("encoder.*.self.weights") as recorder:
+        build(PICTURE).pool(reading(PICTURE))
+    assert {name: tuple(tensor.shape) for name, tensor in recorder.tensors.items()} == {
         "encoder.0.self.weights": (3, 3, 25, 25),
         "encoder.1.self.weights": (3, 3, 25, 25),
     }

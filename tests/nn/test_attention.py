@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from mirada.contracts import Part
 from mirada.nn.attention import (
     AdditiveScore,
     Attended,
@@ -31,6 +30,7 @@ from mirada.nn.attention import (
     self_attention,
     soft,
 )
+from mirada.parts import Part
 
 X = torch.tensor([[1.0, 0.0], [0.0, 1.0], [-0.5, -0.5]], dtype=torch.float64)
 """The three vectors of notes 001 and 002."""

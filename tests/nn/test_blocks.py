@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from contextlib import nullcontext
 
 import pytest
 import torch
 from torch import nn
 
-from mirada.contracts import Batch, SequenceBatch, Sizes, Tape
+from mirada.contracts import Batch, SequenceBatch, Sizes
 from mirada.models.gpt import GPT, GPTConfig
 from mirada.nn.blocks import (
-    Decoder,
-    DecoderLayer,
     Dropout,
-    Encoder,
-    EncoderLayer,
     FeedForward,
     KeyValues,
+    Layer,
     MultiHead,
-    Positions,
+    Stack,
     future_mask,
     lay_out,
-    sinusoidal,
 )
+from mirada.parts import recording
 from tests.block_parts import (
     HEADS,
     INNER,
@@ -36,6 +33,7 @@ from tests.block_parts import (
     copy_twins,
     decoder_twins,
     encoder_twins,
+    layer_config,
     lengths_mask,
     linear_twins,
     shaken,
@@ -45,33 +43,29 @@ from tests.tensors import close, random
 # --- multi-head attention and feed-forward ---
 
 
-@pytest.mark.parametrize("taped", [True, False])
+@pytest.mark.parametrize("recorded", [True, False])
 @pytest.mark.parametrize("s", [7, LONG])
-def test_multi_head_equals_torch(s: int, taped: bool) -> None:
-    ours = shaken(MultiHead(WIDTH, HEADS))
+def test_multi_head_equals_torch(s: int, recorded: bool) -> None:
+    ours = shaken(MultiHead(layer_config()))
     theirs = nn.MultiheadAttention(WIDTH, HEADS, batch_first=True).double()
     twins = attention_twins(ours, theirs)
     copy_twins(twins)
     x, memory = random(2, 5, WIDTH).requires_grad_(), random(2, s, WIDTH, seed=1).requires_grad_()
     mask = lengths_mask([s, s - 3], s)
-    tape = Tape() if taped else None
-    found = ours(x, ours.remember(memory), mask[:, None, None], tape)
+    with recording() if recorded else nullcontext() as recorder:
+        found = ours(x, ours.remember(memory), mask[:, None, None])
     expected, weights = theirs(x, memory, memory, key_padding_mask=~mask, average_attn_weights=False)
     close(found, expected)
     compare_gradients(found, expected, [x, memory], twins, 1e-10)
-    if tape is not None:
-        assert tape.tensors["weights"].shape == (2, HEADS, 5, s)
-        close(tape.tensors["weights"], weights)
-        heads = tape.tensors["heads"].transpose(1, 2).flatten(2)
+    if recorder is not None:
+        assert recorder.tensors["weights"].shape == (2, HEADS, 5, s)
+        close(recorder.tensors["weights"], weights)
+        heads = recorder.tensors["heads"].transpose(1, 2).flatten(2)
         close(heads @ ours.output.weight.T + ours.output.bias, found)
 
 
-def test_multi_head_without_bias_has_none() -> None:
-    assert all("bias" not in name for name, _ in MultiHead(WIDTH, HEADS, bias=False).named_parameters())
-
-
 def test_remembered_keys_can_be_appended_and_selected() -> None:
-    attention = shaken(MultiHead(WIDTH, HEADS))
+    attention = shaken(MultiHead(layer_config()))
     x = random(3, 6, WIDTH)
     whole = attention.remember(x)
     parts = attention.remember(x[:, :4]).append(attention.remember(x[:, 4:]))
@@ -129,14 +123,14 @@ def test_feed_forward_with_gelu() -> None:
 @pytest.mark.parametrize("norm", ["pre", "post"])
 @pytest.mark.parametrize("s", [7, LONG])
 def test_encoder_layer_equals_torch(s: int, norm: Norm, activation: str) -> None:
-    ours = shaken(EncoderLayer(WIDTH, HEADS, INNER, 0.0, norm, activation))
+    ours = shaken(Layer(layer_config(norm, activation)))
     theirs = nn.TransformerEncoderLayer(
         WIDTH, HEADS, INNER, 0.0, activation, batch_first=True, norm_first=norm == "pre"
     ).double()
     twins = encoder_twins(ours, theirs)
     copy_twins(twins)
     x, mask = random(2, s, WIDTH).requires_grad_(), lengths_mask([s, s - 3], s)
-    found = ours(x, mask[:, None, None])
+    found, _ = ours(x, mask[:, None, None])
     expected = theirs(x, src_key_padding_mask=~mask)
     close(found, expected)
     compare_gradients(found, expected, [x], twins, 1e-9)
@@ -145,13 +139,13 @@ def test_encoder_layer_equals_torch(s: int, norm: Norm, activation: str) -> None
 @pytest.mark.parametrize("norm", ["pre", "post"])
 @pytest.mark.parametrize(("t", "s"), [(5, 7), (LONG, LONG + 2)])
 def test_decoder_layer_equals_torch(t: int, s: int, norm: Norm) -> None:
-    ours = shaken(DecoderLayer(WIDTH, HEADS, INNER, 0.0, norm))
+    ours = shaken(Layer(layer_config(norm), cross=True))
     theirs = nn.TransformerDecoderLayer(WIDTH, HEADS, INNER, 0.0, batch_first=True, norm_first=norm == "pre").double()
     twins = decoder_twins(ours, theirs)
     copy_twins(twins)
     x, memory = random(2, t, WIDTH).requires_grad_(), random(2, s, WIDTH, seed=1).requires_grad_()
     mask, causal = lengths_mask([s, s - 3], s), torch.ones(t, t, dtype=torch.bool).tril()
-    found, kept = ours(x, None, ours.cross.remember(memory), causal, mask[:, None, None])
+    found, kept = ours(x, causal, None, ours.cross.remember(memory), mask[:, None, None])
     expected = theirs(x, memory, tgt_mask=~causal, memory_key_padding_mask=~mask)
     close(found, expected)
     assert kept.length == t
@@ -160,28 +154,28 @@ def test_decoder_layer_equals_torch(t: int, s: int, norm: Norm) -> None:
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_stacks_equal_torch_with_the_final_norm_of_their_kind(norm: Norm) -> None:
-    layers = [EncoderLayer(WIDTH, HEADS, INNER, 0.0, norm) for _ in range(2)]
-    ours = shaken(Encoder(layers, nn.LayerNorm(WIDTH) if norm == "pre" else nn.Identity()))
+    ours = shaken(Stack(layer_config(norm), 2))
     layer = nn.TransformerEncoderLayer(WIDTH, HEADS, INNER, 0.0, batch_first=True, norm_first=norm == "pre")
     final = nn.LayerNorm(WIDTH) if norm == "pre" else None
     theirs = nn.TransformerEncoder(layer, 2, final, enable_nested_tensor=False).double()
-    for one, two in zip(layers, theirs.layers, strict=True):
+    for one, two in zip(ours.layers, theirs.layers, strict=True):
+        assert isinstance(one, Layer)
         assert isinstance(two, nn.TransformerEncoderLayer)
         copy_twins(encoder_twins(one, two))
     if final is not None:
         assert isinstance(ours.final_norm, nn.LayerNorm)
         copy_twins(linear_twins(ours.final_norm, final))
     x = random(2, 7, WIDTH)
-    close(ours(x, None), theirs(x))
+    close(ours(x), theirs(x))
+    assert isinstance(ours.final_norm, nn.LayerNorm) == (norm == "pre")
 
 
 def test_decoder_continues_from_what_it_kept() -> None:
-    decoder = shaken(Decoder([DecoderLayer(WIDTH, HEADS, INNER, 0.0, "pre") for _ in range(2)], nn.LayerNorm(WIDTH)))
+    decoder = shaken(Stack(layer_config(), 2, causal=True, cross=True))
     x, source = random(2, 6, WIDTH), decoder.remember(random(2, 4, WIDTH, seed=1))
-    nothing: list[KeyValues | None] = [None, None]
-    whole, _ = decoder(x, nothing, source, None)
-    first, kept = decoder(x[:, :2], nothing, source, None)
-    rest, kept = decoder(x[:, 2:], kept, source, None)  # several tokens at once, after a past
+    whole = decoder(x, None, source)
+    first, kept = decoder.extend(x[:, :2], [], None, source)
+    rest, kept = decoder.extend(x[:, 2:], kept, None, source)  # several tokens at once, after a past
     close(torch.cat([first, rest], 1), whole)
     assert [memory.length for memory in kept] == [6, 6]
 
@@ -190,36 +184,6 @@ def test_future_mask_shows_the_past_and_itself() -> None:
     cpu = torch.device("cpu")
     assert future_mask(3, 0, cpu).int().tolist() == [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
     assert future_mask(2, 2, cpu).int().tolist() == [[1, 1, 1, 0], [1, 1, 1, 1]]
-
-
-# --- positions ---
-
-
-@pytest.mark.parametrize("width", [2, 7, 12])
-def test_sinusoidal_positions_are_their_formula(width: int) -> None:
-    table = sinusoidal(300, width)
-    assert table.shape == (300, width)
-    assert table.dtype == torch.float32
-    for t in (0, 1, 2, 17, 299):
-        for i in range(width):
-            angle = t / 10000 ** ((i - i % 2) / width)
-            assert table[t, i].item() == pytest.approx(math.cos(angle) if i % 2 else math.sin(angle), abs=1e-7)
-
-
-@pytest.mark.parametrize("kind", ["sinusoidal", "learned"])
-def test_positions_are_added_from_where_the_tokens_stand(kind: Literal["sinusoidal", "learned"]) -> None:
-    positions = Positions(10, 6, kind).double()
-    x = random(2, 4, 6)
-    close(positions(x), x + positions.table[:4])
-    close(positions(x, 5), x + positions.table[5:9])
-    assert not torch.equal(positions(x), positions(x, 5))
-    assert [name for name, _ in positions.named_parameters()] == (["table"] if kind == "learned" else [])
-    assert list(positions.state_dict()) == (["table"] if kind == "learned" else [])  # waves are not weights
-    if kind == "learned":
-        positions(x, 5).sum().backward()
-        assert positions.table.grad is not None
-        assert (positions.table.grad[5:9] == 2).all()
-        assert (positions.table.grad[:5] == 0).all()
 
 
 # --- dropout ---
@@ -293,18 +257,18 @@ def test_another_layout_changes_nothing() -> None:
         SequenceBatch(ids, torch.tensor([10, 10])),
         {name: w.clone() for name, w in model.state_dict().items()},
     )
-    before = model.output(model.read(reading)).detach()
+    before = model.output(model.encode(reading)).detach()
     lay_out(model)
-    assert isinstance(layer := model.decoder.layers[0], DecoderLayer)
+    assert isinstance(layer := model.decoder.layers[0], Layer)
     assert layer.self_.packed is not None
     assert layer.self_.query.weight.data_ptr() == layer.self_.packed.data_ptr()  # not stored twice
     assert set(model.state_dict()) == set(weights)
     assert all(torch.equal(tensor, weights[name]) for name, tensor in model.state_dict().items())
-    close(model.output(model.read(reading)), before)  # with gradients the three matrices are used
+    close(model.output(model.encode(reading)), before)  # with gradients the three matrices are used
     with torch.inference_mode():
-        close(model.output(model.read(reading)), before)
+        close(model.output(model.encode(reading)), before)
         step = model.start(Batch(ids[:, :0], ids[:, :9]))
         close(step.logits, before[:, 8])
         close(model.step(ids[:, 9], step.state).logits, before[:, 9])
         half = model.float()
-        assert half.output(half.read(reading)).dtype == torch.float32  # and what is packed goes along
+        assert half.output(half.encode(reading)).dtype == torch.float32  # and what is packed goes along

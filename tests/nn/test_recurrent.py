@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
@@ -11,7 +12,6 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from mirada.contracts import Tape
 from mirada.nn.recurrent import (
     LSTM,
     Activation,
@@ -20,6 +20,7 @@ from mirada.nn.recurrent import (
     last,
     reverse,
 )
+from mirada.parts import recording
 from tests.recurrent_parts import (
     BOTH_WAYS,
     INPUTS,
@@ -115,9 +116,10 @@ def test_kernels_equal_the_equations_in_single_precision(kind: Kind, both: bool,
     lengths, outputs = torch.tensor([7, 2, 5]), said(kind, 3, 7)
     outputs = None if outputs is None else outputs.float()
     results = []
-    for tape in (None, Tape()):
+    for context in (nullcontext(), recording()):
         x = random(3, 7, INPUTS).float().requires_grad_()
-        found, state = network(x, lengths, None, tape, outputs)
+        with context:
+            found, state = network(x, lengths, feedback=outputs)
         tensors = [found, *state_tensors(state)]
         loss = torch.stack([tensor.sin().sum() for tensor in tensors]).sum()
         gradients = torch.autograd.grad(loss, [x, *network.parameters()])
@@ -132,20 +134,21 @@ def test_kernels_equal_the_equations_in_single_precision(kind: Kind, both: bool,
 @pytest.mark.parametrize("layers", [1, 2])
 @pytest.mark.parametrize(("kind", "both"), BOTH_WAYS)
 @settings(max_examples=8, deadline=None, derandomize=True, database=None)
-@given(lengths=st.lists(st.integers(1, 6), min_size=1, max_size=4), carried=st.booleans(), taped=st.booleans())
+@given(lengths=st.lists(st.integers(1, 6), min_size=1, max_size=4), carried=st.booleans(), recorded=st.booleans())
 def test_a_padded_batch_equals_its_sentences_one_by_one(
-    kind: Kind, both: bool, layers: int, lengths: list[int], carried: bool, taped: bool
+    kind: Kind, both: bool, layers: int, lengths: list[int], carried: bool, recorded: bool
 ) -> None:
     network = stack(kind, layers, both)
     b, t = len(lengths), max(lengths)
     x = (random(b, t, INPUTS) + 3 * (torch.arange(t) >= torch.tensor(lengths)[:, None])[..., None]).requires_grad_()
     start = some_state(network, b) if carried else network.initial(b)
     outputs = said(kind, b, t)
-    found, state = network(x, torch.tensor(lengths), start, Tape() if taped else None, outputs)
+    with recording() if recorded else nullcontext():
+        found, state = network(x, torch.tensor(lengths), start, outputs)
     alone, states = [], []
     for row, length in enumerate(lengths):
         true = None if outputs is None else outputs[row : row + 1, :length]
-        one, kept = network(x[row : row + 1, :length], None, start.select(torch.tensor([row])), None, true)
+        one, kept = network(x[row : row + 1, :length], None, start.select(torch.tensor([row])), true)
         close(found[row : row + 1, :length], one)
         assert (found[row, length:] == 0).all()
         close(state.h[:, row], kept.h[:, 0])
@@ -168,7 +171,7 @@ def test_a_padded_batch_equals_its_sentences_one_by_one(
 def test_an_empty_sentence_leaves_the_state_as_it_was(kind: Kind, both: bool) -> None:
     network = stack(kind, 2, both)
     start = some_state(network, 2)
-    found, state = network(random(2, 3, INPUTS), torch.tensor([0, 3]), start, None, said(kind, 2, 3))
+    found, state = network(random(2, 3, INPUTS), torch.tensor([0, 3]), start, said(kind, 2, 3))
     assert (found[0] == 0).all()
     assert torch.equal(state.h[:, 0], start.h[:, 0])
     if start.c is not None:

@@ -1,4 +1,4 @@
-"""What is special about each kind of cell: its formula, its beginnings, what a tape holds of it."""
+"""What is special about each kind of cell: its formula, its beginnings, what a recorder sees of it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from unittest.mock import Mock
 import pytest
 import torch
 
-from mirada.contracts import Part, Tape
 from mirada.errors import ConfigError
 from mirada.nn.recurrent import (
     ACTIVATIONS,
@@ -26,6 +25,7 @@ from mirada.nn.recurrent import (
     Recurrent,
     largest_singular_value,
 )
+from mirada.parts import Part, recording
 from tests.recurrent_parts import (
     BOTH_WAYS,
     INPUTS,
@@ -82,17 +82,18 @@ def test_jordan_on_the_true_outputs_at_once_equals_step_by_step(layers: int) -> 
 
 
 def test_jordan_hears_itself() -> None:
-    """o_t = g2(V h_t), h_t = g1(W o_{t−1} + U x_t), written out; padded sentences too, and on a tape."""
+    """o_t = g2(V h_t), h_t = g1(W o_{t−1} + U x_t), written out; padded sentences too, and recorded."""
     network, V = stack("jordan"), random(OUTPUTS, WIDTH, seed=8)
     ((_, cell),) = network.cells()
-    x, lengths, tape = random(2, 4, INPUTS), torch.tensor([4, 2]), Tape()
+    x, lengths = random(2, 4, INPUTS), torch.tensor([4, 2])
     o, hidden, outputs = torch.zeros(2, OUTPUTS, dtype=torch.float64), [], []
     for t in range(4):
         h = torch.tanh(o @ cell.W.T + x[:, t] @ cell.U.T + cell.b_U)
         o = torch.softmax(h @ V.T, -1)
         hidden.append(h)
         outputs.append(o)
-    found, state = network(x, lengths, tape=tape, feedback=lambda h: torch.softmax(h @ V.T, -1))
+    with recording() as recorder:
+        found, state = network(x, lengths, feedback=lambda h: torch.softmax(h @ V.T, -1))
     for t in range(4):
         close(found[0, t], hidden[t][0])
     close(found[1, :2], torch.stack([hidden[0][1], hidden[1][1]]))
@@ -100,7 +101,8 @@ def test_jordan_hears_itself() -> None:
     assert state.o is not None
     close(state.o, torch.stack([outputs[3][0], outputs[1][1]]))
     close(state.h[0], torch.stack([hidden[3][0], hidden[1][1]]))
-    assert torch.equal(tape.tensors["0.forward.h"], found)
+    assert torch.equal(recorder.tensors["0.forward.h"], found)
+    close(recorder.tensors["feedback"], torch.stack(outputs, 1))
 
 
 def test_gradients_of_a_jordan_network_that_hears_itself_go_back_through_its_outputs() -> None:
@@ -206,7 +208,7 @@ def test_dropout_works_between_layers_while_training(kind: Kind) -> None:
     assert torch.equal(two(x)[0], two(x)[0])
 
 
-# --- tapes ---
+# --- recording ---
 
 
 class Model(Part):
@@ -226,49 +228,54 @@ SYMBOLS = {
 
 
 @pytest.mark.parametrize(("kind", "both"), BOTH_WAYS)
-def test_a_tape_holds_every_gate_and_changes_nothing(kind: Kind, both: bool) -> None:
+def test_a_recorder_has_every_gate_and_changes_nothing(kind: Kind, both: bool) -> None:
     network = Model(stack(kind, 2, both)).encoder
-    x, lengths, outputs, tape = random(3, 5, INPUTS), torch.tensor([5, 2, 4]), said(kind, 3, 5), Tape()
-    found, state = network(x, lengths, None, tape, outputs)
-    expected, end = network(x, lengths, None, None, outputs)
+    x, lengths, outputs = random(3, 5, INPUTS), torch.tensor([5, 2, 4]), said(kind, 3, 5)
+    with recording() as recorder:
+        found, state = network(x, lengths, feedback=outputs)
+    expected, end = network(x, lengths, feedback=outputs)
     close(found, expected)
     for one, two in zip(state_tensors(state), state_tensors(end), strict=True):
         close(one, two)
     cells = [f"{layer}.{way}" for layer in (0, 1) for way in (("forward", "backward") if both else ("forward",))]
-    assert list(tape.tensors) == [f"encoder.{cell}.{symbol}" for cell in cells for symbol in SYMBOLS[kind]]
-    for tensor in tape.tensors.values():
+    assert list(recorder.tensors) == [f"encoder.{cell}.{symbol}" for cell in cells for symbol in SYMBOLS[kind]]
+    for tensor in recorder.tensors.values():
         assert tensor.shape == (3, 5, WIDTH)
         assert (tensor[1, 2:] == 0).all()
         assert (tensor[1, :2] != 0).all()
-    ways = [tape.tensors[f"encoder.1.{way}.h"] for way in network.directions]
+    ways = [recorder.tensors[f"encoder.1.{way}.h"] for way in network.directions]
     assert torch.equal(torch.cat(ways, -1), found)
 
 
-def test_the_gates_on_a_tape_make_the_states_on_it() -> None:
-    tape = Tape()
-    stack("lstm", both=True)(random(2, 6, INPUTS), torch.tensor([6, 4]), None, tape)
+def test_recorded_gates_make_the_recorded_states() -> None:
+    with recording() as recorder:
+        stack("lstm", both=True)(random(2, 6, INPUTS), torch.tensor([6, 4]))
     for way, before, after in (("forward", slice(0, 3), slice(1, 4)), ("backward", slice(1, 4), slice(0, 3))):
-        i, f, candidate, o, c, h = (tape.tensors[f"0.{way}.{symbol}"] for symbol in SYMBOLS["lstm"])
+        i, f, candidate, o, c, h = (recorder.tensors[f"0.{way}.{symbol}"] for symbol in SYMBOLS["lstm"])
         close(c[:, after], f[:, after] * c[:, before] + i[:, after] * candidate[:, after])
         close(h, o * torch.tanh(c))
 
 
-def test_a_tape_that_wants_nothing_inside_leaves_the_kernel_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_recorder_that_wants_nothing_inside_leaves_the_kernel_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
     network = Model(stack("gru", 2)).encoder
     unroll = Mock(side_effect=GRU.unroll)
     monkeypatch.setattr(GRU, "unroll", lambda *arguments: unroll(*arguments))
     x = random(2, 3, INPUTS)
-    network(x, tape=Tape(["decoder.*.weights"]))
+    with recording("decoder.*.weights"):
+        network(x)
     assert unroll.call_count == 0
-    tape = Tape(["*.1.forward.z"])
-    network(x, tape=tape)
+    with recording("*.1.forward.z") as recorder:
+        network(x)
     assert unroll.call_count == 1
-    assert list(tape.tensors) == ["encoder.1.forward.z"]
+    assert list(recorder.tensors) == ["encoder.1.forward.z"]
 
 
-def test_a_step_can_be_taped() -> None:
-    network, tape = Model(stack("lstm", 2)).encoder, Tape()
-    hidden, state = network.step(random(3, INPUTS), network.initial(3), tape)
-    assert list(tape.tensors) == [f"encoder.{layer}.forward.{symbol}" for layer in (0, 1) for symbol in SYMBOLS["lstm"]]
-    assert tape.tensors["encoder.1.forward.h"] is hidden
+def test_a_step_is_recorded_with_a_time_axis() -> None:
+    network = Model(stack("lstm", 2)).encoder
+    with recording() as recorder:
+        hidden, state = network.step(random(3, INPUTS), network.initial(3))
+    assert list(recorder.tensors) == [
+        f"encoder.{layer}.forward.{symbol}" for layer in (0, 1) for symbol in SYMBOLS["lstm"]
+    ]
+    assert torch.equal(recorder.tensors["encoder.1.forward.h"], hidden[:, None])
     assert torch.equal(state.h[1], hidden)

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from mirada.contracts import Batch, Loss, Plan
 from mirada.data.batching import Batches
 from mirada.data.corpus import write_corpus
+from mirada.parts import OutputHead
 from mirada.training.config import TrainConfig
 
 WORDS = 10
@@ -25,7 +26,7 @@ class Words(nn.Module):
         super().__init__()
         self.embedding = nn.Embedding(WORDS, 6)
         self.inner = nn.Linear(6, 5)
-        self.output = nn.Linear(5, WORDS)
+        self.output = OutputHead(5, WORDS)
         draw = torch.Generator().manual_seed(seed)
         for parameter in self.parameters():
             nn.init.normal_(parameter, std=0.5, generator=draw)

@@ -26,15 +26,15 @@ from mirada.models.transformer import Transformer, TransformerConfig
 from mirada.nn.recurrent import Memory
 from mirada.tasks.translation.translator import Translator
 from mirada.training.losses import (
-    FREEDOM,
+    DEGREES_OF_FREEDOM,
     LEAST_SPREAD,
-    ClassEntropy,
-    CrossEntropy,
-    GapEntropy,
-    NextNumbers,
-    NextToken,
-    StepEntropy,
-    StepError,
+    ClassLoss,
+    LabelLoss,
+    MaskedTokenLoss,
+    NextNumbersLoss,
+    NextTokenLoss,
+    SquaredErrorLoss,
+    TargetTokenLoss,
     cross_entropy,
     mean_and_spread,
 )
@@ -84,31 +84,31 @@ GAPS = torch.tensor([[1, 0, 6, 0, 0], [2, 7, 0, 0, 0], [0, 0, 0, 9, 0]])
 
 # Every objective on every kind of model: the model, the objective, a batch, and how many things it sums over.
 CASES: dict[str, tuple[Callable[[], nn.Module], Any, Batch | SequenceBatch, int]] = {
-    "transformer": (lambda: shaken(Transformer(TransformerConfig(**STACKS), WORDS)), CrossEntropy(0.1), pairs(), 7),
+    "transformer": (lambda: shaken(Transformer(TransformerConfig(**STACKS), WORDS)), TargetTokenLoss(0.1), pairs(), 7),
     "seq2seq": (
         lambda: shaken(Seq2Seq(Seq2SeqConfig(name="seq2seq-gru", width=8), V, V)),
-        CrossEntropy(0.1),
+        TargetTokenLoss(0.1),
         pairs(),
         7,
     ),
-    "lstm, max": (lambda: recurrent(LABELS), ClassEntropy(0.1), texts(CLASSES), 3),
-    "gru, mean": (lambda: recurrent(LABELS, name="gru", pool="mean"), ClassEntropy(0.1), texts(CLASSES), 3),
-    "elman, last": (lambda: recurrent(LABELS, name="elman", pool="last"), ClassEntropy(), texts(CLASSES), 3),
-    "encoder": (lambda: shaken(TransformerEncoder(EncoderConfig(**SMALL), LABELS)), ClassEntropy(), texts(CLASSES), 3),
-    "bert": (lambda: shaken(Bert(BertConfig(**SMALL), LABELS)), ClassEntropy(0.1), texts(CLASSES), 3),
-    "gpt": (lambda: shaken(GPT(GPTConfig(**SMALL), LABELS)), ClassEntropy(0.1), texts(CLASSES), 3),
-    "bag": (lambda: fitted(), ClassEntropy(0.1), texts(CLASSES), 3),
-    "lstm, labels": (lambda: recurrent(LABELS), StepEntropy(0.1), texts(MARKS), 4),
-    "bert, labels": (lambda: shaken(Bert(BertConfig(**SMALL), LABELS)), StepEntropy(0.1), texts(MARKS), 4),
+    "lstm, max": (lambda: recurrent(LABELS), ClassLoss(0.1), texts(CLASSES), 3),
+    "gru, mean": (lambda: recurrent(LABELS, name="gru", pool="mean"), ClassLoss(0.1), texts(CLASSES), 3),
+    "elman, last": (lambda: recurrent(LABELS, name="elman", pool="last"), ClassLoss(), texts(CLASSES), 3),
+    "encoder": (lambda: shaken(TransformerEncoder(EncoderConfig(**SMALL), LABELS)), ClassLoss(), texts(CLASSES), 3),
+    "bert": (lambda: shaken(Bert(BertConfig(**SMALL), LABELS)), ClassLoss(0.1), texts(CLASSES), 3),
+    "gpt": (lambda: shaken(GPT(GPTConfig(**SMALL), LABELS)), ClassLoss(0.1), texts(CLASSES), 3),
+    "bag": (lambda: fitted(), ClassLoss(0.1), texts(CLASSES), 3),
+    "lstm, labels": (lambda: recurrent(LABELS), LabelLoss(0.1), texts(MARKS), 4),
+    "bert, labels": (lambda: shaken(Bert(BertConfig(**SMALL), LABELS)), LabelLoss(0.1), texts(MARKS), 4),
     "gru, numbers": (
         lambda: recurrent(Sizes(V, 1, numeric_outputs=True), name="gru"),
-        StepError(),
+        SquaredErrorLoss(),
         texts(NUMBERED),
         4,
     ),
-    "lstm, next word": (lambda: recurrent(WORDS), NextToken(0.1), texts(NEXT), 9),
-    "gpt, next word": (lambda: shaken(GPT(GPTConfig(**SMALL), WORDS)), NextToken(0.1), texts(NEXT), 9),
-    "bert, gaps": (lambda: shaken(BertForPretraining(BertConfig(**SMALL), WORDS)), GapEntropy(), texts(GAPS), 3),
+    "lstm, next word": (lambda: recurrent(WORDS), NextTokenLoss(0.1), texts(NEXT), 9),
+    "gpt, next word": (lambda: shaken(GPT(GPTConfig(**SMALL), WORDS)), NextTokenLoss(0.1), texts(NEXT), 9),
+    "bert, gaps": (lambda: shaken(BertForPretraining(BertConfig(**SMALL), WORDS)), MaskedTokenLoss(), texts(GAPS), 3),
 }
 
 
@@ -190,7 +190,7 @@ def test_the_next_word_of_a_translation() -> None:
     assert isinstance(batch, Batch)
     log_p = model.output(model.hidden(batch)).log_softmax(-1)  # [B, T, V]
     said = [(0, 0, 6), (0, 1, EOS), (1, 0, 7), (1, 1, 8), (1, 2, 9), (1, 3, EOS), (2, 0, EOS)]
-    close(CrossEntropy()(model, batch).total, -torch.stack([log_p[place] for place in said]).sum())
+    close(TargetTokenLoss()(model, batch).total, -torch.stack([log_p[place] for place in said]).sum())
 
 
 def test_squared_errors_of_the_steps_that_have_a_number() -> None:
@@ -198,7 +198,7 @@ def test_squared_errors_of_the_steps_that_have_a_number() -> None:
     model = build().eval()
     assert isinstance(model, RecurrentEncoder)
     assert isinstance(batch, SequenceBatch)
-    o = model.output(model.read(batch))[..., 0]
+    o = model.output(model.encode(batch))[..., 0]
     expected = (o[0, 0] - 0.5) ** 2 + (o[0, 2] + 1) ** 2 + (o[2, 0] - 2) ** 2 + o[2, 1] ** 2
     close(objective(model, batch).total, expected)
 
@@ -225,10 +225,10 @@ def test_numbers_by_students_t() -> None:
     model = shaken(RecurrentEncoder(RecurrentConfig(width=8), sizes)).eval()
     y = random(3, 5, 2, seed=2)
     batch = SequenceBatch(random(3, 5, 2), torch.tensor([5, 5, 5]), y)
-    found = NextNumbers()(model, batch)
-    mean, spread = mean_and_spread(model.output(model.read(batch)))
-    t = torch.distributions.StudentT(FREEDOM, mean, spread)
-    constant = torch.distributions.StudentT(FREEDOM).log_prob(torch.zeros((), dtype=torch.float64))
+    found = NextNumbersLoss()(model, batch)
+    mean, spread = mean_and_spread(model.output(model.encode(batch)))
+    t = torch.distributions.StudentT(DEGREES_OF_FREEDOM, mean, spread)
+    constant = torch.distributions.StudentT(DEGREES_OF_FREEDOM).log_prob(torch.zeros((), dtype=torch.float64))
     close(found.total, -(t.log_prob(y) - constant).sum(), 1e-6)
     assert found.count == 30
     said = torch.tensor([[5.0, -2.0, 0.0, -200.0]]).double()
@@ -271,7 +271,7 @@ def test_a_translation_may_have_its_ratio_and_twenty_more(words: int, ratio: flo
 
 def test_only_what_a_network_could_have_carried_fits() -> None:
     model = RecurrentEncoder(RecurrentConfig(name="lstm", width=4, dropout=0.0), Sizes(9, 9, causal=True))
-    objective = NextToken()
+    objective = NextTokenLoss()
     ids = torch.randint(4, 9, (3, 5))
     objective(model, SequenceBatch(ids[:, :-1], torch.tensor([4] * 3), ids[:, 1:], rows=torch.tensor([0, 10, 20])))
     carried = objective.carried

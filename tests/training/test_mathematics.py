@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.optim import SGD, Adam, AdamW, Optimizer
 
-from mirada.contracts import Batch, Loss, Validation
+from mirada.contracts import Batch, Loss, StatefulLoss, Validation
 from mirada.data.batching import Batches
 from mirada.errors import Interrupted
 from mirada.training.config import TrainConfig
@@ -249,9 +249,9 @@ def test_the_forecast_draws_and_moves_nothing(kind: str, batches: Batches) -> No
 
 
 def test_what_is_carried_from_batch_to_batch_is_saved_and_restored(batches: Batches, tmp_path: Path) -> None:
-    class Carrying:
+    class Carrying(StatefulLoss):
         def __init__(self) -> None:
-            self.carried: dict[str, Tensor] = {}
+            super().__init__()
             self.found: list[int] = []
 
         def __call__(self, model: nn.Module, batch: Batch) -> Loss:

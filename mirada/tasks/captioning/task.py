@@ -26,7 +26,7 @@ from mirada.tasks.captioning.data import (
 from mirada.tasks.captioning.model import CaptionModel
 from mirada.tasks.captioning.preprocessor import CaptionPreprocessor, _Captions
 from mirada.tasks.task import DataSummary, Task
-from mirada.training.losses import CrossEntropy
+from mirada.training.losses import TargetTokenLoss
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class CaptioningTask(Task):
         return Images.load(text)
 
     def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
-        return CrossEntropy(smoothing)
+        return TargetTokenLoss(smoothing)
 
     report = Report
 

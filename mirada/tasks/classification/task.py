@@ -32,7 +32,7 @@ from mirada.tasks.classification.model import ClassificationModel, _kind
 from mirada.tasks.classification.preprocessor import Labels, _Named
 from mirada.tasks.sequences import start_from_vectors
 from mirada.tasks.task import DataSummary, Task
-from mirada.training.losses import ClassEntropy
+from mirada.training.losses import ClassLoss
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class ClassificationTask(Task):
         return load_examples(text)
 
     def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
-        return ClassEntropy(smoothing)
+        return ClassLoss(smoothing)
 
     report = Report
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from mirada.contracts import SequenceEncoder, Validation
+from mirada.contracts import StepwiseEncoder, Validation
 from mirada.data.text import shown_text
 from mirada.errors import DataError, UsageError
 from mirada.metrics.forecasting import ForecastScores, Intervals, evaluate_forecasts
@@ -113,7 +113,7 @@ def _digits(width: float) -> int:
 class ForecastingModel(Model):
     """A trained forecaster, opened from its bundle."""
 
-    network: SequenceEncoder
+    network: StepwiseEncoder
     preprocessor: Seen
 
     @property
@@ -214,7 +214,7 @@ class ForecastingModel(Model):
 
         On the S&P 500 it chose weights whose 95% ranges held 94% of the values; MASE chose some whose ranges held 86%.
         """
-        loss = self._forecaster.surprise(dev.values, dev.training, size)
+        loss = self._forecaster.negative_log_likelihood(dev.values, dev.training, size)
         origin, horizon = dev.training - 1, min(self._data.horizon, len(dev))
         quiet = torch.zeros(1, horizon, len(dev.names))
         found = self._forecaster.paths(dev.values, [origin], quiet)[0, 0, -1, 0]

@@ -10,7 +10,7 @@ from typing import Any
 from torch import nn
 
 from mirada.bundle import need
-from mirada.contracts import Loss, SequenceEncoder
+from mirada.contracts import Loss, StepwiseEncoder
 from mirada.data.quality import Notify
 from mirada.errors import BundleError, ConfigError, DataError
 from mirada.metrics.forecasting import naive_scale
@@ -20,7 +20,7 @@ from mirada.tasks.forecasting.preprocessor import Seen, _Series
 from mirada.tasks.forecasting.timeline import Report, SeriesConfig, Timeline, prepare
 from mirada.tasks.forecasting.windows import Frame, Windows
 from mirada.tasks.task import DataSummary, Task
-from mirada.training.losses import NextNumbers
+from mirada.training.losses import NextNumbersLoss
 
 
 @dataclass(frozen=True)
@@ -131,14 +131,14 @@ class ForecastingTask(Task):
     def network(self, settings: Any, preprocessor: Any) -> nn.Module:
         """With an output of zeros: until it has learned something, it is the naive forecast."""
         network = super().network(settings, preprocessor)
-        assert isinstance(network, SequenceEncoder)
+        assert isinstance(network, StepwiseEncoder)
         assert isinstance(network.output, nn.Linear)
         nn.init.zeros_(network.output.weight)
         nn.init.zeros_(network.output.bias)
         return network
 
     def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
-        return NextNumbers()
+        return NextNumbersLoss()
 
     report = Report
 

@@ -16,7 +16,7 @@ from mirada.tasks.image_classification.data import ImageConfig, PreparedImages, 
 from mirada.tasks.image_classification.model import ImageClassificationModel
 from mirada.tasks.image_classification.preprocessor import ImagePreprocessor
 from mirada.tasks.task import DataSummary, Task
-from mirada.training.losses import ClassEntropy
+from mirada.training.losses import ClassLoss
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class ImageClassificationTask(Task):
         return Images.load(text)
 
     def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
-        return ClassEntropy(smoothing)
+        return ClassLoss(smoothing)
 
     report = Report
 

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mirada.contracts import EOS, Batch, Generator, SequenceEncoder, State, Step, Validation
+from mirada.contracts import EOS, Batch, Generator, State, Step, StepwiseEncoder, Validation
 from mirada.data.checks import has_invalid_bytes
 from mirada.data.text import shown_text
 from mirada.decoding import DecodeConfig, Hypothesis, decode, decoding
@@ -25,7 +25,7 @@ from mirada.tasks.language_model.data import (
     read_lines,
 )
 from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor
-from mirada.tasks.likelihood import surprise
+from mirada.tasks.likelihood import token_bits
 from mirada.tasks.sequences import embeddings_of
 from mirada.tasks.task import GenerativeModel
 
@@ -100,7 +100,7 @@ def _sound(prompt: str) -> str:
 class LanguageModel(GenerativeModel):
     """A trained language model, opened from its bundle."""
 
-    network: SequenceEncoder
+    network: StepwiseEncoder
     preprocessor: LanguageModelPreprocessor
 
     @property
@@ -176,7 +176,7 @@ class LanguageModel(GenerativeModel):
 
     def beyond(self, prompt: str, tokens: int) -> str:
         """What there is to say of a text that is longer than the context the model sees; nothing if it is not."""
-        if hasattr(self.network, "advance"):  # it carries on what it has read
+        if self.network.context is None:
             return ""
         size, context = len(self.preprocessor.spelling.before(prompt)), int(self.config["model"]["max_length"])
         if size > context:
@@ -204,10 +204,10 @@ class LanguageModel(GenerativeModel):
         return list(zip(names, self._bits(ids).tolist(), strict=True))
 
     def _bits(self, ids: Sequence[int]) -> Tensor:
-        """The surprise at each id of a text, [n]."""
+        """−log₂ p of each id of a text, [n]."""
         opening = self.preprocessor.spelling.opening
         whole = torch.tensor([*opening, *ids], dtype=torch.long, device=self.device)
-        return surprise(self.network, whole, int(self.config["data"]["length"]))[len(opening) - 1 :]
+        return token_bits(self.network, whole, int(self.config["data"]["length"]))[len(opening) - 1 :]
 
     def evaluate(self, text: str | Path, **other: Any) -> TextScores:
         """Read a text file and say how well the model foresaw it."""
@@ -221,7 +221,7 @@ class LanguageModel(GenerativeModel):
         if not ids:
             raise DataError("there is nothing to measure with: the text is empty")
         tokenizer, length = self.preprocessor.tokenizer, self.config["data"]["length"]
-        how = "one row, in order, state carried" if hasattr(self.network, "advance") else f"windows of {length}"
+        how = "one row, in order, state carried" if self.network.context is None else f"windows of {length}"
         return evaluate_text(
             self._bits(ids).numpy(),
             np.array(ids),

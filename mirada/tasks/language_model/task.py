@@ -28,7 +28,7 @@ from mirada.tasks.language_model.data import (
 from mirada.tasks.language_model.model import PIECE, LanguageModel
 from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor
 from mirada.tasks.task import DataSummary, Task
-from mirada.training.losses import NextToken
+from mirada.training.losses import NextTokenLoss
 
 
 class Windows(StreamBatches):
@@ -144,7 +144,7 @@ class LanguageModelTask(Task):
         return load(text)
 
     def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
-        return NextToken(smoothing)
+        return NextTokenLoss(smoothing)
 
     report = Report
 

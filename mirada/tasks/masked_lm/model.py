@@ -73,7 +73,7 @@ class MaskedLanguageModel(Model):
         self._need_words()
         ids = self._with_gaps(text)
         with torch.inference_mode():
-            h = self.network.read(pad([[*ids, EOS]]).to(self.device))[0]  # [T, D]
+            h = self.network.encode(pad([[*ids, EOS]]).to(self.device))[0]  # [T, D]
             gaps = [place for place, id in enumerate(ids) if id == self.preprocessor.tokenizer.mask]
             chances = self.network.masked(h[gaps]).softmax(-1)
             chances[:, : (self.preprocessor.tokenizer.mask or EOS) + 1] = 0  # no special token is a word

@@ -18,7 +18,7 @@ from mirada.tasks.masked_lm.data import DocumentsConfig, MaskedBatches, Prepared
 from mirada.tasks.masked_lm.model import MaskedLanguageModel
 from mirada.tasks.masked_lm.preprocessor import Vocabulary
 from mirada.tasks.task import DataSummary, Task
-from mirada.training.losses import GapEntropy
+from mirada.training.losses import MaskedTokenLoss
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class MaskedLMTask(Task):
         return load_json_lines(text, str, "dev.jsonl", BundleError)
 
     def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
-        return GapEntropy()
+        return MaskedTokenLoss()
 
     report = Report
 

@@ -122,7 +122,7 @@ class TaggingModel(Model):
             sizes = [len(parts[number][2]) for number in numbers]
             row = torch.arange(len(numbers)).repeat_interleave(torch.tensor(sizes))
             step = torch.tensor([start for number in numbers for start in parts[number][2]])
-            o = self.network.output(self.network.read(batch)[row, step]).cpu()  # [N, O]
+            o = self.network.output(self.network.encode(batch)[row, step]).cpu()  # [N, O]
             found |= zip(numbers, o.split(sizes), strict=True)
         whole: list[list[Tensor]] = [[torch.empty(0, self.preprocessor.sizes.outputs)] for _ in sentences]
         for number, (text, _, _) in enumerate(parts):

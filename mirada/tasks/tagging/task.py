@@ -25,7 +25,7 @@ from mirada.tasks.tagging.data import load as load_examples
 from mirada.tasks.tagging.model import TaggingModel
 from mirada.tasks.tagging.tags import Examples, TaggedConfig, Tags
 from mirada.tasks.task import DataSummary, Task
-from mirada.training.losses import StepEntropy, StepError
+from mirada.training.losses import LabelLoss, SquaredErrorLoss
 
 
 @dataclass
@@ -181,7 +181,7 @@ class TaggingTask(Task):
         return load_examples(text)
 
     def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
-        labels, numbers = StepEntropy(smoothing), StepError()
+        labels, numbers = LabelLoss(smoothing), SquaredErrorLoss()
         return lambda model, batch: (numbers if batch.truth.is_floating_point() else labels)(model, batch)
 
     report = Report

@@ -27,7 +27,7 @@ from mirada.tasks.translation.catalogs import Filling, check_language, fill, lin
 from mirada.tasks.translation.data import Examples, read_examples
 from mirada.tasks.translation.preprocessor import TranslationPreprocessor
 from mirada.tasks.translation.translator import Translation, Translator, with_notes
-from mirada.training.losses import CrossEntropy
+from mirada.training.losses import TargetTokenLoss
 
 LOSS_CELLS = 4000
 """Tokens in a batch of dev pairs whose loss is computed."""
@@ -136,7 +136,7 @@ class TranslationModel(GenerativeModel):
         """The mean −log p of a token of the true translations; NaN if all are too long for the model."""
         ids = zip(self.source_tokenizer.encode(sources), self.target_tokenizer.encode(targets), strict=True)
         pairs = [pair for pair in ids if max(map(len, pair)) < self.config["model"]["max_length"]]
-        measure, total, count = CrossEntropy(), 0.0, 0
+        measure, total, count = TargetTokenLoss(), 0.0, 0
         for numbers in similar([len(source) + len(target) for source, target in pairs], LOSS_CELLS):
             chosen = [pairs[number] for number in numbers]
             loss = measure(self.network, collate_pairs(*zip(*chosen, strict=True)).to(self.device))

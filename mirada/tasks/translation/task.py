@@ -22,7 +22,7 @@ from mirada.tasks.translation.data import Examples, Report, dump_examples, load_
 from mirada.tasks.translation.data import Prepared as PreparedPairs
 from mirada.tasks.translation.model import TranslationModel
 from mirada.tasks.translation.preprocessor import SOURCE, TARGET, TranslationPreprocessor
-from mirada.training.losses import CrossEntropy
+from mirada.training.losses import TargetTokenLoss
 
 FINAL_SENTENCES = 2000
 """Dev sentences that the scores of a finished training are measured on, at most."""
@@ -119,7 +119,7 @@ class TranslationTask(Task):
         return load_examples(text)
 
     def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
-        return CrossEntropy(smoothing)
+        return TargetTokenLoss(smoothing)
 
     report = Report
 

@@ -23,7 +23,7 @@ from mirada.tasks.forecasting.simulation import Forecaster, draw_noise
 from mirada.tasks.forecasting.task import ForecastingTask
 from mirada.tasks.forecasting.timeline import SeriesConfig, Timeline, split
 from mirada.tasks.forecasting.windows import Frame
-from mirada.training.losses import FREEDOM, mean_and_spread, surprise
+from mirada.training.losses import DEGREES_OF_FREEDOM, mean_and_spread, negative_log_likelihood
 
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
 MODELS = [name for name, entry in models.architectures().items() if "forecasting" in entry.variants]
@@ -120,12 +120,16 @@ def test_origins_cover_the_held_out_part() -> None:
 @pytest.mark.parametrize(("mean", "spread"), [(0.0, 1.0), (2.0, 0.3), (-1.0, 4.0)])
 def test_the_objective_is_the_likelihood_of_a_student_t(mean: float, spread: float) -> None:
     y = torch.linspace(-400, 400, 400_001, dtype=torch.float64)
-    found = surprise(y, torch.tensor(mean), torch.tensor(spread).double())
-    constant = math.lgamma(FREEDOM / 2) - math.lgamma((FREEDOM + 1) / 2) + math.log(FREEDOM * math.pi) / 2
+    found = negative_log_likelihood(y, torch.tensor(mean), torch.tensor(spread).double())
+    constant = (
+        math.lgamma(DEGREES_OF_FREEDOM / 2)
+        - math.lgamma((DEGREES_OF_FREEDOM + 1) / 2)
+        + math.log(DEGREES_OF_FREEDOM * math.pi) / 2
+    )
     density = torch.exp(-found - constant)
     assert torch.trapezoid(density, y).item() == pytest.approx(1, abs=1e-5)
     variance = torch.trapezoid(density * (y - mean) ** 2, y).item()
-    assert variance == pytest.approx(spread**2 * FREEDOM / (FREEDOM - 2), rel=1e-2)
+    assert variance == pytest.approx(spread**2 * DEGREES_OF_FREEDOM / (DEGREES_OF_FREEDOM - 2), rel=1e-2)
 
 
 def test_a_network_that_says_nothing_has_the_usual_spread() -> None:
@@ -181,7 +185,7 @@ def test_paths_are_what_the_network_says_when_it_reads_them(kind: str, period: i
         batch = SequenceBatch(
             frame.features(x)[None], torch.tensor([48]), before=torch.cat([y, torch.zeros_like(y)], -1)[None]
         )
-        mean, spread = mean_and_spread(maker.network.output(maker.network.read(batch))[0, 39:47].detach())
+        mean, spread = mean_and_spread(maker.network.output(maker.network.encode(batch))[0, 39:47].detach())
         torch.testing.assert_close(y[40:], mean + spread * epsilon, atol=2e-4, rtol=1e-4)
 
 
@@ -194,7 +198,7 @@ def test_a_transformer_goes_on_when_its_window_is_full() -> None:
         known = np.concatenate([values, path[sample, :begin]])
         x = maker.frame.scale(known)
         batch = SequenceBatch(maker.frame.features(x)[None, -12:], torch.tensor([12]))
-        said = maker.network.output(maker.network.read(batch))[0, -1]
+        said = maker.network.output(maker.network.encode(batch))[0, -1]
         mean, spread = mean_and_spread(said.detach())
         following = maker.frame.next(x[None], (mean + spread * noise[sample, begin])[None])
         expected = maker.frame.scaler.undo(following.double().numpy())
@@ -237,10 +241,12 @@ def test_surprise_is_the_mean_over_every_value_of_the_part(held: int) -> None:
     values = walk(300)
     maker = forecaster("gru", values, learned=False)
     y = maker.frame.misses(maker.frame.scale(values))
-    expected = surprise(y, *mean_and_spread(torch.zeros(300, 2)))[300 - held :].mean().item()
-    assert maker.surprise(values, 300 - held, 1000) == pytest.approx(expected, rel=1e-5)
+    expected = negative_log_likelihood(y, *mean_and_spread(torch.zeros(300, 2)))[300 - held :].mean().item()
+    assert maker.negative_log_likelihood(values, 300 - held, 1000) == pytest.approx(expected, rel=1e-5)
     if held > 16:
-        assert maker.surprise(values, 300 - held, 2) != pytest.approx(expected, rel=1e-5)  # two groups only
+        assert maker.negative_log_likelihood(values, 300 - held, 2) != pytest.approx(
+            expected, rel=1e-5
+        )  # two groups only
 
 
 # --- what is handed out ---

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-from mirada.contracts import BOS, EOS, Batch, SequenceBatch, SequenceEncoder, Sizes
+from mirada.contracts import BOS, EOS, Batch, SequenceBatch, Sizes, StepwiseEncoder
 from mirada.data.stream import StreamBatches, write_stream
 from mirada.data.tokenizer import UNK, Tokenizer, Unit
 from mirada.decoding import DecodeConfig, decode
@@ -23,8 +23,8 @@ from mirada.tasks.language_model.data import Spelling, lines_of
 from mirada.tasks.language_model.model import LanguageModel
 from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor
 from mirada.tasks.language_model.task import LanguageModelTask, Windows
-from mirada.tasks.likelihood import surprise, windows
-from mirada.training.losses import NextToken
+from mirada.tasks.likelihood import token_bits, windows
+from mirada.training.losses import NextTokenLoss
 from mirada.training.run import check_config
 
 V = 12
@@ -56,9 +56,9 @@ def batches(folder: Path, size: int = 200, rows: int = 4, length: int = 7, shuff
     return (Windows if shuffled else StreamBatches)(stream, rows, length, 1, shuffled)
 
 
-def total(network: SequenceEncoder, plan: StreamBatches, epoch: int = 0) -> float:
+def total(network: StepwiseEncoder, plan: StreamBatches, epoch: int = 0) -> float:
     """The loss of an epoch, batch by batch, in order."""
-    objective = NextToken()
+    objective = NextTokenLoss()
     with torch.no_grad():
         return sum(objective(network, plan.load(rows)).total.item() for rows in plan.epoch(epoch))
 
@@ -72,7 +72,7 @@ def test_pieces_with_a_carried_state_are_the_whole_text(kind: str, tmp_path: Pat
     expected = 0.0
     for row in range(plan.rows):  # each row's part of the stream, in one go
         ids = torch.from_numpy(plan.stream.ids[row * plan.part : (row + 1) * plan.part + 1].astype(np.int64))
-        expected += float(surprise(network, ids, 8).sum()) * math.log(2)
+        expected += float(token_bits(network, ids, 8).sum()) * math.log(2)
     assert total(network, plan) == pytest.approx(expected, rel=1e-5)
     assert total(network, plan, 1) == pytest.approx(expected, rel=1e-5)  # cut elsewhere
 
@@ -80,13 +80,13 @@ def test_pieces_with_a_carried_state_are_the_whole_text(kind: str, tmp_path: Pat
 def test_rows_that_do_not_go_on_start_from_zeros(tmp_path: Path) -> None:
     network, plan = reader(), batches(tmp_path)
     first, second, third = (plan.load(rows) for rows in plan.epoch(0)[:3])
-    carried, fresh = NextToken(), NextToken()
+    carried, fresh = NextTokenLoss(), NextTokenLoss()
     with torch.no_grad():
         carried(network, first)
         after = carried(network, second).total.item()
         assert after != pytest.approx(fresh(network, second).total.item(), rel=1e-4)
         skipped = carried(network, first).total.item()  # back to where it came from: nothing of it is carried
-        assert skipped == pytest.approx(NextToken()(network, first).total.item())
+        assert skipped == pytest.approx(NextTokenLoss()(network, first).total.item())
         carried(network, third)
         assert third.rows is not None
         assert carried.carried["next"].tolist() == (third.rows + third.lengths).tolist()
@@ -99,15 +99,15 @@ def test_each_row_for_itself(tmp_path: Path) -> None:
     assert third.rows is not None
     assert third.truth is not None
     with torch.no_grad():
-        begun = NextToken()
+        begun = NextTokenLoss()
         begun(network, second)
         state = {name: tensor.clone() for name, tensor in begun.carried.items()}
-        together = NextToken()
+        together = NextTokenLoss()
         together.carried = {**state, "next": state["next"] + torch.tensor([0, 5, 0, 5])}  # rows 1 and 3 ended elsewhere
         mixed = together(network, third).total.item()
         alone = 0.0
         for row in range(4):
-            one = NextToken()
+            one = NextTokenLoss()
             if row % 2 == 0:
                 one.carried = {"next": state["next"][[row]], "h": state["h"][:, [row]], "c": state["c"][:, [row]]}
             part = SequenceBatch(third.inputs[[row]], third.lengths[[row]], third.truth[[row]], rows=third.rows[[row]])
@@ -117,7 +117,7 @@ def test_each_row_for_itself(tmp_path: Path) -> None:
 
 def test_gradients_stop_at_the_piece_and_the_state_is_plain(tmp_path: Path) -> None:
     network, plan = reader(), batches(tmp_path)
-    objective = NextToken()
+    objective = NextTokenLoss()
     for rows in plan.epoch(0)[:3]:
         objective(network, plan.load(rows)).total.backward()  # a graph that reached further back would be freed by now
     assert set(objective.carried) == {"h", "c", "next"}
@@ -126,7 +126,7 @@ def test_gradients_stop_at_the_piece_and_the_state_is_plain(tmp_path: Path) -> N
 
 def test_a_state_that_is_not_finite_is_not_carried_on(tmp_path: Path) -> None:
     network, plan = reader(), batches(tmp_path)
-    objective = NextToken()
+    objective = NextTokenLoss()
     objective(network, plan.load(plan.epoch(0)[0]))
     objective.carried["c"][:, 1] = torch.nan
     objective.carried["h"][:, 1] = torch.inf
@@ -140,7 +140,7 @@ def test_windows_in_random_order_have_padding_and_carry_nothing(tmp_path: Path) 
         for spans in plan.epoch(0):
             for begin, end in spans.tolist():
                 ids = torch.from_numpy(plan.stream.ids[begin : end + 1].astype(np.int64))
-                expected += float(surprise(network, ids, 8).sum()) * math.log(2)
+                expected += float(token_bits(network, ids, 8).sum()) * math.log(2)
     assert total(network, plan) == pytest.approx(expected, rel=1e-4)
 
 
@@ -149,18 +149,18 @@ def test_a_network_that_cannot_go_on_reads_windows(tmp_path: Path) -> None:
     config = EncoderConfig(width=16, heads=2, layers=1, feed_forward=32, dropout=0.0)
     network = TransformerEncoder(config, Sizes(V, V, causal=True)).eval()
     plan = batches(tmp_path)
-    objective = NextToken()
+    objective = NextTokenLoss()
     for rows in plan.epoch(0)[:2]:
         loss = objective(network, plan.load(rows))
         assert loss.total.isfinite()
     assert objective.carried == {}
     ids = torch.randint(UNK, V, (40,), generator=torch.Generator().manual_seed(1))
-    found = surprise(network, ids, 8)
+    found = token_bits(network, ids, 8)
     with torch.no_grad():
         for place in (0, 5, 7, 8, 11, 12, 38):
             end = next(end for first, end in windows(39, 8) if first <= place < end)
             begin = max(0, end - 8)
-            h = network.read(SequenceBatch(ids[None, begin : place + 1], torch.tensor([place + 1 - begin])))
+            h = network.encode(SequenceBatch(ids[None, begin : place + 1], torch.tensor([place + 1 - begin])))
             expected = -network.output(h[0, -1]).log_softmax(-1)[ids[place + 1]] / math.log(2)
             assert found[place].item() == pytest.approx(expected.item(), abs=1e-4)
 
@@ -178,7 +178,7 @@ def test_windows_ask_about_every_step_once(steps: int, length: int) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_surprise_is_that_of_token_by_token(kind: str) -> None:
+def test_the_likelihood_is_that_of_token_by_token(kind: str) -> None:
     network = reader(kind)
     ids = torch.randint(UNK, V, (50,), generator=torch.Generator().manual_seed(2))
     with torch.inference_mode():
@@ -187,7 +187,7 @@ def test_surprise_is_that_of_token_by_token(kind: str) -> None:
         for id in ids[1:]:
             expected.append(-step.logits[0].log_softmax(-1)[id].item() / math.log(2))
             step = network.step(id[None], step.state)
-    assert surprise(network, ids, 8).tolist() == pytest.approx(expected, abs=1e-4)
+    assert token_bits(network, ids, 8).tolist() == pytest.approx(expected, abs=1e-4)
 
 
 def test_scores_are_those_of_the_pieces() -> None:
@@ -256,7 +256,7 @@ def test_what_is_decoded_is_what_the_one_loop_finds() -> None:
     target = torch.tensor([before])
     config = DecodeConfig(sample=True, seed=5)
     lean(writer, EOS, -100.0)
-    (expected,) = decode(writer.network, Batch(target[:, :0], target), config, [31])[0]  # type: ignore[arg-type]
+    (expected,) = decode(writer.network, Batch(target[:, :0], target), config, [31])[0]
     assert list(writer.generate("el", tokens=30, seed=5).tokens) == expected.tokens[len(before) - 1 :]
 
 
@@ -274,8 +274,8 @@ def test_a_search_is_not_a_sample() -> None:
     ids = [*writer.preprocessor.spelling.opening, *writer.preprocessor.spelling.read("el")]
     for chosen in greedy.tokens:  # the likeliest each time, <unk> and the special ones left out
         with torch.inference_mode():
-            h, _ = writer.network.advance(torch.tensor([ids]))  # type: ignore[operator]
-            logits: Tensor = writer.network.output(h[0, -1]).clone()
+            text = torch.tensor([ids])
+            logits = writer.network.start(Batch(text[:, :0], text)).logits[0].clone()
             logits[[0, BOS, EOS, UNK]] = -math.inf
         assert chosen == int(logits.argmax())
         ids.append(chosen)
@@ -340,7 +340,7 @@ def test_wrong_use() -> None:
 
 def test_the_task_is_what_it_says() -> None:
     task = LanguageModelTask()
-    assert isinstance(task.objective(0.1), NextToken)
+    assert isinstance(task.objective(0.1), NextTokenLoss)
     assert task.read_dev('"a\\n"\n"b"\n') == ["a\n", "b"]
 
 

@@ -9,7 +9,7 @@ import torch
 
 from mirada.contracts import EOS, SequenceBatch
 from mirada.tasks.masked_lm.data import DOES_NOT, FOLLOWS
-from mirada.training.losses import GapEntropy
+from mirada.training.losses import MaskedTokenLoss
 
 
 class DataSummary:
@@ -32,7 +32,7 @@ class DataSummary:
 def test_words_and_answers_weigh_the_same(answer: int, chance: float | None) -> None:
     truth = torch.tensor([[answer, 5, 0, 6, 0]])
     batch = SequenceBatch(torch.tensor([[5, 3, 6, EOS]]), torch.tensor([4]), truth=truth)
-    loss = GapEntropy()(DataSummary(), batch)
+    loss = MaskedTokenLoss()(DataSummary(), batch)
     words = 2 * math.log(8.0)
     assert loss.count == 2
     assert float(loss.total) == pytest.approx(words if chance is None else words - 2 * math.log(chance), abs=1e-5)

@@ -23,7 +23,7 @@ from mirada.tasks.tagging.data import prepare
 from mirada.tasks.tagging.model import NumberedWord, TaggedWord, TaggingModel, _shortened, words_of
 from mirada.tasks.tagging.tags import TaggedConfig
 from mirada.tasks.tagging.task import TaggedBatches, TaggingTask
-from mirada.training.losses import StepEntropy, StepError
+from mirada.training.losses import LabelLoss, SquaredErrorLoss
 
 Sentence = list[tuple[str, str]]
 TINY: dict[str, Any] = {
@@ -310,13 +310,13 @@ def test_scores(tagger: TaggingModel, tmp_path: Path) -> None:
 
 
 class Fixed(SequenceEncoder):
-    """A reader whose outputs are given."""
+    """An encoder whose outputs are given."""
 
     def __init__(self, h: Tensor):
         super().__init__()
         self.h, self.output = nn.Parameter(h), nn.Identity()
 
-    def read(self, batch: SequenceBatch, *other: Any) -> Tensor:
+    def encode(self, batch: SequenceBatch) -> Tensor:
         return self.h
 
 
@@ -325,7 +325,7 @@ def test_objectives() -> None:
     reader, inputs, lengths = Fixed(torch.randn(2, 4, 3)), torch.zeros(2, 4, dtype=torch.long), torch.tensor([4, 2])
     truth = torch.tensor([[1, 0, 3, 0], [2, 0, 0, 0]])
     for smoothing in (0.0, 0.2):
-        loss = StepEntropy(smoothing)(reader, SequenceBatch(inputs, lengths, truth))
+        loss = LabelLoss(smoothing)(reader, SequenceBatch(inputs, lengths, truth))
         expected = F.cross_entropy(
             reader.h.flatten(0, 1), truth.flatten() - 1, ignore_index=-1, reduction="sum", label_smoothing=smoothing
         )
@@ -333,7 +333,7 @@ def test_objectives() -> None:
         assert loss.count == 3
     one = Fixed(torch.tensor([[[1.0], [2.0]], [[3.0], [4.0]]]))
     nan = math.nan
-    loss = StepError()(one, SequenceBatch(inputs[:, :2], lengths, torch.tensor([[3.0, nan], [3.5, nan]])))
+    loss = SquaredErrorLoss()(one, SequenceBatch(inputs[:, :2], lengths, torch.tensor([[3.0, nan], [3.5, nan]])))
     assert (loss.total.item(), loss.count) == (4.25, 2)
     loss.total.backward()
     assert one.h.grad is not None

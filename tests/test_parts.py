@@ -1,25 +1,24 @@
-"""A tape records what it is asked for and changes nothing; a switch leaves out one part and nothing else."""
+"""A recorder records what it is asked for and changes nothing; a switch leaves out one part and nothing else."""
 
 from __future__ import annotations
 
 import copy
 import math
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
-from mirada.contracts import BOS, EOS, PAD, Batch, Part, Sizes, Switches, Tape
+from mirada.contracts import BOS, EOS, PAD, Batch, Sizes
 from mirada.models.transformer import Transformer, TransformerConfig
-from mirada.nn.blocks import (
-    EncoderLayer,
-    MultiHead,
-    Residual,
-)
+from mirada.nn.blocks import Layer, MultiHead, Residual
+from mirada.nn.positions import AddedPositions
+from mirada.parts import Part, Switches, recording, switched
 from tests.block_parts import HEADS, INNER, LONG, WIDTH, Norm, shaken
 from tests.tensors import close
 
-# --- tapes ---
+# --- recording ---
 
 
 def tiny(norm: Norm = "pre", **choices: object) -> Transformer:
@@ -37,28 +36,32 @@ def a_batch(longest: int = 6) -> Batch:
     return Batch(source, target)
 
 
-def test_tape_names_every_tensor_by_its_path() -> None:
-    tape = Tape()
-    tiny()(a_batch(), tape)
-    attention = ["q", "k", "v", "weights", "heads"]
+def test_every_tensor_is_recorded_by_its_path() -> None:
+    with recording() as recorder:
+        tiny()(a_batch())
+    attention = ["q", "k", "v", "raw_scores", "scores", "weights", "heads", "output"]
     expected = set()
     for stack, sublayers in (("encoder", ["self"]), ("decoder", ["self", "cross"])):
         for layer in range(2):
             expected |= {f"{stack}.{layer}.{sub}.{name}" for sub in sublayers for name in attention}
-            expected |= {f"{stack}.{layer}.add_{sub}.output" for sub in [*sublayers, "feed_forward"]}
-    assert expected <= tape.tensors.keys()
-    assert {"decoder.1.cross.weights", "encoder.0.self.weights", "encoder.0.add_self.output"} <= expected
-    assert all(not path.startswith(("encoder.", "decoder.")) for path in tape.tensors.keys() - expected)
-    assert tape.tensors["decoder.1.cross.weights"].shape == (2, HEADS, 4, 6)
-    assert tape.tensors["decoder.1.self.weights"].shape == (2, HEADS, 4, 4)
-    assert tape.tensors["encoder.0.self.weights"].shape == (2, HEADS, 6, 6)
-    assert tape.tensors["encoder.0.add_self.output"].shape == (2, 6, WIDTH)
+            around = [*sublayers, "feed_forward"]
+            expected |= {f"{stack}.{layer}.add_{sub}.{name}" for sub in around for name in ("norm", "added", "output")}
+            expected |= {f"{stack}.{layer}.feed_forward.{name}" for name in ("inner", "activated", "outer")}
+        expected.add(f"{stack}.output")
+    for side in ("source", "target"):
+        expected |= {f"{side}.embeddings", f"{side}.inputs"}
+    expected |= {"positions.vectors", "output.logits"}
+    assert recorder.tensors.keys() == expected
+    assert recorder.tensors["decoder.1.cross.weights"].shape == (2, HEADS, 4, 6)
+    assert recorder.tensors["decoder.1.self.weights"].shape == (2, HEADS, 4, 4)
+    assert recorder.tensors["encoder.0.self.weights"].shape == (2, HEADS, 6, 6)
+    assert recorder.tensors["encoder.0.add_self.output"].shape == (2, 6, WIDTH)
 
 
-def test_tape_holds_weights_that_keep_to_the_masks() -> None:
-    tape, batch = Tape(), a_batch()
-    tiny()(batch, tape)
-    for path, weights in tape.tensors.items():
+def test_recorded_weights_keep_to_the_masks() -> None:
+    with recording() as recorder:
+        tiny()(a_batch())
+    for path, weights in recorder.tensors.items():
         if not path.endswith(".weights"):
             continue
         close(weights.sum(-1), torch.ones_like(weights.sum(-1)))
@@ -70,17 +73,18 @@ def test_tape_holds_weights_that_keep_to_the_masks() -> None:
 
 
 @pytest.mark.parametrize("longest", [6, LONG])
-def test_a_run_with_a_tape_gives_the_same_output(longest: int) -> None:
-    model, batch = tiny(), a_batch(longest)
-    close(model(batch, Tape()), model(batch))
-    short = a_batch()
-    assert torch.equal(model(short, Tape()), model(short))
+def test_a_recorded_run_gives_the_same_output(longest: int) -> None:
+    model, batch, short = tiny(), a_batch(longest), a_batch()
+    with recording():
+        recorded, exact = model(batch), model(short)
+    close(recorded, model(batch))
+    assert torch.equal(exact, model(short))
 
 
-def test_tape_records_only_what_is_wanted() -> None:
-    tape = Tape(["decoder.*.cross.weights", "encoder.1.add_*"])
-    tiny()(a_batch(), tape)
-    assert sorted(tape.tensors) == [
+def test_only_what_is_wanted_is_recorded() -> None:
+    with recording("decoder.*.cross.weights", "encoder.1.add_*.output") as recorder:
+        tiny()(a_batch())
+    assert sorted(recorder.tensors) == [
         "decoder.0.cross.weights",
         "decoder.1.cross.weights",
         "encoder.1.add_feed_forward.output",
@@ -89,20 +93,27 @@ def test_tape_records_only_what_is_wanted() -> None:
 
 
 def test_a_part_without_a_path_records_plain_names() -> None:
-    tape, part = Tape(), Part()
-    tape.record(part, "x", torch.zeros(1))
-    part.path = "encoder.3"
-    tape.record(part, "x", torch.ones(1))
-    assert {path: tensor.item() for path, tensor in tape.tensors.items()} == {"x": 0, "encoder.3.x": 1}
+    part = Part()
+    part.record("x", torch.ones(1))  # nobody listens
+    with recording() as recorder:
+        part.record("x", torch.zeros(1))
+        part.path = "encoder.3"
+        part.record("x", torch.ones(1))
+    assert {path: tensor.item() for path, tensor in recorder.tensors.items()} == {"x": 0, "encoder.3.x": 1}
 
 
 # --- switches ---
 
 
-def taped(model: Transformer, batch: Batch, switches: Switches | None = None) -> tuple[Tensor, dict[str, Tensor]]:
-    tape = Tape()
-    output = model(batch, tape, switches or Switches())
-    return output, tape.tensors
+def recorded(model: Transformer, batch: Batch, switches: Switches | None = None) -> tuple[Tensor, dict[str, Tensor]]:
+    with recording() as recorder, switched(model, switches or Switches()):
+        return model(batch), recorder.tensors
+
+
+def without(model: Transformer, batch: Batch, **switches: Any) -> Tensor:
+    with switched(model, Switches(**switches)):
+        output: Tensor = model(batch)
+    return output
 
 
 def attentions(model: Transformer) -> list[MultiHead]:
@@ -111,13 +122,13 @@ def attentions(model: Transformer) -> list[MultiHead]:
 
 def test_everything_is_on_unless_named() -> None:
     model, batch = tiny(), a_batch()
-    assert torch.equal(model(batch), model(batch, None, Switches()))
+    assert torch.equal(model(batch), without(model, batch))
 
 
 @pytest.mark.parametrize("longest", [6, LONG])
 def test_scale_off_leaves_out_the_division(longest: int) -> None:
     model, batch = tiny(), a_batch(longest)
-    off = model(batch, None, Switches(scale=False))
+    off = without(model, batch, scale=False)
     assert (off - model(batch)).abs().max() > 1e-3
     larger = copy.deepcopy(model)  # queries that are √d_k times as large undo the division
     for attention in attentions(larger):
@@ -128,8 +139,8 @@ def test_scale_off_leaves_out_the_division(longest: int) -> None:
 
 def test_future_mask_off_shows_the_tokens_to_come_and_changes_nothing_else() -> None:
     model, batch = tiny(), a_batch()
-    on, before = taped(model, batch)
-    off, after = taped(model, batch, Switches(future_mask=False))
+    on, before = recorded(model, batch)
+    off, after = recorded(model, batch, Switches(future_mask=False))
     assert (off[:, 0] - on[:, 0]).abs().max() > 1e-3
     for path in before:
         if path.startswith("encoder.") or path in ("decoder.0.self.q", "decoder.0.self.k", "decoder.0.self.v"):
@@ -141,9 +152,10 @@ def test_future_mask_off_shows_the_tokens_to_come_and_changes_nothing_else() -> 
 
 def test_positions_off_is_a_model_whose_position_table_is_zero() -> None:
     model, batch = tiny(), a_batch()
-    off = model(batch, None, Switches(positions=False))
+    off = without(model, batch, positions=False)
     assert (off - model(batch)).abs().max() > 1e-3
     blank = copy.deepcopy(model)
+    assert isinstance(blank.positions, AddedPositions)
     blank.positions.table.zero_()
     close(off, blank(batch))
 
@@ -153,8 +165,8 @@ def test_without_positions_an_encoder_does_not_see_the_order() -> None:
     source = torch.tensor([[5, 6, 7, 8]])
     target = torch.tensor([[BOS, EOS]])
     plain, moved = Batch(source, target), Batch(source[:, order], target)
-    off = Switches(positions=False)
-    close(model.encode(moved, None, off), model.encode(plain, None, off)[:, order])
+    with switched(model, Switches(positions=False)):
+        close(model.encode(moved), model.encode(plain)[:, order])
     assert (model.encode(moved) - model.encode(plain)[:, order]).abs().max() > 1e-3
 
 
@@ -164,7 +176,7 @@ def test_without_positions_an_encoder_does_not_see_the_order() -> None:
 )
 def test_a_silenced_head_is_a_zeroed_slice_of_the_output_matrix(path: str, head: int, longest: int) -> None:
     model, batch = tiny(), a_batch(longest)
-    off = model(batch, None, Switches(heads_off=frozenset({(path, head)})))
+    off = without(model, batch, heads_off=frozenset({(path, head)}))
     assert (off - model(batch)).abs().max() > 1e-4
     cut = copy.deepcopy(model)
     (attention,) = [attention for attention in attentions(cut) if attention.path == path]
@@ -175,7 +187,7 @@ def test_a_silenced_head_is_a_zeroed_slice_of_the_output_matrix(path: str, head:
 
 def test_two_silenced_heads_of_one_attention() -> None:
     model, batch = tiny(), a_batch()
-    off = model(batch, None, Switches(heads_off=frozenset({("encoder.0.self", 0), ("encoder.0.self", 2)})))
+    off = without(model, batch, heads_off=frozenset({("encoder.0.self", 0), ("encoder.0.self", 2)}))
     cut = copy.deepcopy(model)
     size = WIDTH // HEADS
     weight = attentions(cut)[0].output.weight.data
@@ -189,8 +201,8 @@ def test_a_cut_residual_leaves_the_sublayer_alone(norm: Norm, sublayer: str) -> 
     model, batch = tiny(norm), a_batch()
     stack, layer, name = sublayer.split(".")
     residual = f"{stack}.{layer}.add_{name}"
-    on, before = taped(model, batch)
-    off, after = taped(model, batch, Switches(residual_off=frozenset({residual})))
+    on, before = recorded(model, batch)
+    off, after = recorded(model, batch, Switches(residual_off=frozenset({residual})))
     assert (off - on).abs().max() > 1e-3
     parts = dict(model.named_modules())
     attention = parts[f"{stack}.layers.{layer}.{name.replace('self', 'self_')}"]
@@ -200,15 +212,15 @@ def test_a_cut_residual_leaves_the_sublayer_alone(norm: Norm, sublayer: str) -> 
     added = attention.output(after[f"{sublayer}.heads"].transpose(1, 2).flatten(2))
     close(after[f"{residual}.output"], added if norm == "pre" else add.norm(added))
     order = list(after)  # what comes before the cut is as it was, and the cut itself is not
-    place = order.index(f"{residual}.output")
+    place = order.index(f"{residual}.output" if norm == "pre" else f"{residual}.norm")
     assert all(torch.equal(before[path], after[path]) for path in order[:place])
     assert not torch.equal(before[order[place]], after[order[place]])
 
 
 def test_a_cut_residual_around_the_feed_forward() -> None:
     model, batch = tiny("post"), a_batch()
-    _, after = taped(model, batch, Switches(residual_off=frozenset({"encoder.0.add_feed_forward"})))
+    _, after = recorded(model, batch, Switches(residual_off=frozenset({"encoder.0.add_feed_forward"})))
     layer = model.encoder.layers[0]
-    assert isinstance(layer, EncoderLayer)
+    assert isinstance(layer, Layer)
     inside = layer.feed_forward(after["encoder.0.add_self.output"])
     close(after["encoder.0.add_feed_forward.output"], layer.add_feed_forward.norm(inside))

@@ -1,0 +1,238 @@
+"""Parts of a network: their paths, what they record, which switches they honour, what their parameters are for.
+
+    with recording("decoder.*.cross.weights") as recorder:
+        model(batch)
+    recorder.tensors["decoder.0.cross.weights"]  # [B, H, T, S]
+
+    with switched(model, Switches(scale=False)):
+        model(batch)
+
+Both hold for everything that runs inside the block, in this thread: a training pass, a whole generation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor, nn
+
+from mirada.errors import UsageError
+
+# ── recording ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass
+class Recorder:
+    """Keeps the tensors of a forward pass by their paths (`encoder.0.self.weights`).
+
+    `patterns` select paths (`decoder.*.cross.weights`); all are recorded if there are none. Generation runs the
+    network many times: `steps` has a dictionary for each pass, `tensors` is that of the last one.
+    """
+
+    patterns: tuple[str, ...] = ()
+    outer: Recorder | None = None
+    steps: list[dict[str, Tensor]] = field(default_factory=lambda: [{}])
+
+    @property
+    def tensors(self) -> dict[str, Tensor]:
+        """The tensors of the last pass."""
+        return self.steps[-1]
+
+    def wants(self, path: str) -> bool:
+        return self._selects(path) or (self.outer is not None and self.outer.wants(path))
+
+    def _selects(self, path: str) -> bool:
+        return not self.patterns or any(fnmatchcase(path, pattern) for pattern in self.patterns)
+
+    def record(self, path: str, tensor: Tensor) -> None:
+        if self._selects(path):
+            self.tensors[path] = tensor
+        if self.outer is not None:
+            self.outer.record(path, tensor)
+
+    def next_step(self) -> None:
+        self.steps.append({})
+        if self.outer is not None:
+            self.outer.next_step()
+
+
+_recorder: ContextVar[Recorder | None] = ContextVar("recorder", default=None)
+
+
+@contextmanager
+def recording(*patterns: str) -> Iterator[Recorder]:
+    """Record the tensors whose paths match one of the patterns, or all of them; an outer recorder records on."""
+    recorder = Recorder(patterns, _recorder.get())
+    token = _recorder.set(recorder)
+    try:
+        yield recorder
+    finally:
+        _recorder.reset(token)
+
+
+def is_recording() -> bool:
+    """Whether there is a recorder."""
+    return _recorder.get() is not None
+
+
+def next_step() -> None:
+    """Tell the recorder, if there is one, that another step of generation begins."""
+    if (recorder := _recorder.get()) is not None:
+        recorder.next_step()
+
+
+@contextmanager
+def joined_steps() -> Iterator[None]:
+    """Record a loop over time steps as one pass: the tensors of its rounds are joined along the last axis but one.
+
+    The loop calls `next_step` at the beginning of every round but the first.
+    """
+    outer = _recorder.get()
+    if outer is None:
+        yield
+        return
+    inner = _Steps(outer)
+    token = _recorder.set(inner)
+    try:
+        yield
+    finally:
+        _recorder.reset(token)
+    for path in inner.tensors:
+        outer.record(path, torch.cat([step[path] for step in inner.steps], -2))
+
+
+class _Steps(Recorder):
+    """Records for `joined_steps` what another recorder wants."""
+
+    def __init__(self, wanting: Recorder):
+        super().__init__()
+        self.wanting = wanting
+
+    def _selects(self, path: str) -> bool:
+        return self.wanting.wants(path)
+
+
+# ── switches ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Switches:
+    """Parts of a model to leave out, to see what they are for. Everything is on by default."""
+
+    scale: bool = True  # the division of attention scores by √d_k
+    future_mask: bool = True  # the mask that hides later tokens
+    positions: bool = True  # position encodings, added or rotary
+    residual_off: frozenset[str] = frozenset()  # paths of residual connections to cut: encoder.0.add_self
+    heads_off: frozenset[tuple[str, int]] = frozenset()  # (path, head) pairs that contribute nothing
+
+    def disabled_heads(self, path: str) -> list[int]:
+        """The heads of one attention that are switched off."""
+        return [head for owner, head in self.heads_off if owner == path]
+
+
+ALL_ON = Switches()
+_switches: ContextVar[Switches] = ContextVar("switches", default=ALL_ON)
+
+
+def active_switches() -> Switches:
+    """The switches that hold now."""
+    return _switches.get()
+
+
+@contextmanager
+def switched(network: nn.Module, switches: Switches) -> Iterator[None]:
+    """Leave out parts of a network; UsageError names a switch that this network cannot honour."""
+    _check(network, switches)
+    token = _switches.set(switches)
+    try:
+        yield
+    finally:
+        _switches.reset(token)
+
+
+def _check(network: nn.Module, switches: Switches) -> None:
+    name = getattr(getattr(network, "config", None), "name", type(network).__name__)
+    parts = {module.path: module for module in network.modules() if isinstance(module, Part)}
+    able = {switch for part in parts.values() for switch in part.honours}
+    for switch in ("scale", "future_mask", "positions"):
+        if not getattr(switches, switch) and switch not in able:
+            raise UsageError(f"switch {switch}=off: {name} has no such part, so nothing would change")
+    for path in sorted(switches.residual_off):
+        if path not in parts or "residual_off" not in parts[path].honours:
+            raise UsageError(f"switch residual_off={path}: {name} has no residual connection of that path")
+    for path, head in sorted(switches.heads_off):
+        heads = getattr(parts[path], "heads", 0) if path in parts and "heads_off" in parts[path].honours else 0
+        if not 0 <= head < heads:
+            found = f"has {heads} heads there, 0 to {heads - 1}" if heads else "has no attention of that path"
+            raise UsageError(f"switch heads_off={path}.{head}: {name} {found}")
+
+
+# ── parts ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+Role = Literal["hidden", "head", "embedding", "other"]
+"""What a parameter is: a matrix of a hidden layer, the matrix of an output head, a table of vectors that are looked up,
+or anything else (gains and biases)."""
+
+
+class Part(nn.Module):
+    """A module that knows its path in the model (`decoder.2.cross`), by which it records its tensors."""
+
+    path: str = ""
+    honours: frozenset[str] = frozenset()
+    """The switches that this part looks at."""
+    roles: ClassVar[Mapping[str, Role]] = {}
+    """What its own parameters are, by name; those not named are `other`."""
+
+    def name_parts(self) -> None:
+        """Give every part below this one its path; a model calls it once, when it is built."""
+        for name, module in self.named_modules():
+            if isinstance(module, Part):
+                module.path = name.replace("layers.", "").replace("self_", "self")
+
+    def record(self, name: str, tensor: Tensor) -> None:
+        """Hand a tensor to the recorder, if there is one."""
+        if (recorder := _recorder.get()) is not None:
+            recorder.record(self._path_of(name), tensor)
+
+    def wants(self, *names: str) -> bool:
+        """Whether a recorder asks for any of these tensors."""
+        recorder = _recorder.get()
+        return recorder is not None and any(recorder.wants(self._path_of(name)) for name in names)
+
+    def _path_of(self, name: str) -> str:
+        return f"{self.path}.{name}" if self.path else name
+
+
+class OutputHead(nn.Linear, Part):
+    """The last layer of a model: from vectors [.., D] to logits, or numbers, [.., O]."""
+
+    roles: ClassVar[Mapping[str, Role]] = {"weight": "head"}
+
+    def forward(self, h: Tensor) -> Tensor:
+        logits = super().forward(h)
+        self.record("logits", logits)
+        return logits
+
+
+def parameter_roles(model: nn.Module) -> dict[nn.Parameter, Role]:
+    """What each parameter of a model is, in the model's order. A matrix shared by an embedding is an embedding."""
+    order: tuple[Role, ...] = ("other", "hidden", "head", "embedding")
+    found: dict[nn.Parameter, Role] = dict.fromkeys(model.parameters(), "other")
+    for module in model.modules():
+        for name, parameter in module.named_parameters(recurse=False):
+            found[parameter] = max(found[parameter], _role(module, name), key=order.index)
+    return found
+
+
+def _role(module: nn.Module, name: str) -> Role:
+    if isinstance(module, Part):
+        return module.roles.get(name, "other")
+    if isinstance(module, nn.Embedding):
+        return "embedding"
+    return "hidden" if isinstance(module, nn.Linear) and name == "weight" else "other"
