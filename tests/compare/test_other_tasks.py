@@ -22,13 +22,13 @@ def _tagged() -> str:
 @pytest.mark.parametrize(
     ("task", "models", "text", "sections", "images"),
     [
-        ("tagging", ["memoryless", "jordan"], _tagged(), ["models", "time", "paths", "samples", "method"], 2),
+        ("tagging", ["memoryless", "jordan"], _tagged(), ["models", "curves", "time", "paths", "samples", "method"], 4),
         (
             "language_model",
             ["elman", "gru"],
             "".join(f"{source}\n" for source, _ in toy.pairs(150)),
-            ["models", "time", "paths", "samples", "method"],
-            2,
+            ["models", "curves", "time", "paths", "samples", "method"],
+            4,
         ),
     ],
 )
@@ -46,11 +46,11 @@ def test_a_page_for_every_task(
     assert [*page.text] == ["", *sections]
     assert found.verdict in page.text[""]
     assert found.samples
-    for entrant in found.entrants:
-        assert entrant.in_use > 0
-        assert [*entrant.speed_by_length] == [8, 16, 32, 64, 128]
-        headline = entrant.headline
-        assert f"{headline.value:,.{headline.digits}f}" in page.text["models"]
-        assert all(entrant.name in page.text[section] for section in sections)
+    for result in found.models:
+        assert result.inference_speed > 0
+        assert [*result.speed_by_length] == [8, 16, 32, 64, 128]
+        main_score = result.main_score
+        assert f"{main_score.value:,.{main_score.digits}f}" in page.text["models"]
+        assert all(result.name in page.text[section] for section in sections)
     check_alone(html)
     check_order(html, images)
