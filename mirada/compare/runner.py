@@ -29,7 +29,6 @@ from mirada.compare.results import Comparison, ModelResult, as_json
 from mirada.compare.task_report import TaskReport
 from mirada.config import Section, Values
 from mirada.data.quality import Notify
-from mirada.data.readers import ANYTHING, files_of
 from mirada.data.sources import Paths, data_settings
 from mirada.data.text import faults_named
 from mirada.errors import ConfigError, Interrupted, TrainingError, UsageError
@@ -189,14 +188,13 @@ def _fitting(task: str, names: Sequence[str], settings: Values) -> dict[str, Val
 
 
 def _digests(data: Section) -> dict[str, str]:
-    """Every file of the data, and what is in it."""
+    """The SHA-256 of every file of the data, by its path."""
     named = [getattr(data, name, None) or () for name in FILES]
-    paths = [path for given in named for path in ([given] if isinstance(given, str) else given)]
     digests = {}
-    for path in paths:
-        for file in files_of(path, getattr(data, "wanted", ANYTHING))[0]:
+    for path in (Path(path) for given in named for path in ([given] if isinstance(given, str) else given)):
+        for file in sorted(one for one in path.rglob("[!.]*") if one.is_file()) if path.is_dir() else [path]:
             with faults_named(file), open(file, "rb") as content:
-                digests[file] = hashlib.file_digest(content, "sha256").hexdigest()
+                digests[str(file)] = hashlib.file_digest(content, "sha256").hexdigest()
     return digests
 
 

@@ -230,21 +230,20 @@ def samples(c: Comparison, report: TaskReport) -> Section | None:
 
     blocks = [
         Samples(
-            counted(len(sample.text.split()), "word"),
+            counted(len(sample.text.split()), "word") if report.word == "word" else f"Example {number}",
             [
                 Answer(above, cut(sample.text), source),
                 Answer(below, cut(sample.references[0]), target),
                 *(
                     Answer(name, cut(found.text), target, note(found), found.correct)
                     for name, x in zip(names(c.models), c.models, strict=True)
-                    for found in [x.predictions[number]]
+                    for found in [x.predictions[number - 1]]
                 ),
             ],
         )
-        for number, sample in enumerate(c.samples)
+        for number, sample in enumerate(c.samples, 1)
     ]
-    title = f"The same {report.sequence}s, side by side"
-    return Section("samples", title, [report.samples_note, Grid(blocks, "wide")])
+    return Section("samples", "The same examples, side by side", [report.samples_note, Grid(blocks, "wide")])
 
 
 def budget(c: Comparison) -> str:
@@ -268,7 +267,7 @@ def method(c: Comparison, report: TaskReport) -> Section:
         ("decoding", _decoding(c)),
         ("training speed", f"{tokens} a second, from each training's log, without validations"),
         ("inference speed", f"{c.timed:,} {c.unit} {report.timed}; {rounds}"),
-        ("speed by length", f"batches of {c.batch_tokens:,} {tokens}; {rounds}"),
+        ("speed by length", f"batches of {c.batch_tokens:,} {tokens}; {rounds}" if c.models[0].speed_by_length else ""),
         *(("score", f"{score['name']}: {score['signature']}") for score in c.models[0].scores["scores"]),
         ("software", ", ".join(f"{name} {version}" for name, version in c.software.items())),
     ]

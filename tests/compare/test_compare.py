@@ -237,6 +237,12 @@ def test_other_data_or_settings_are_refused(resumed: Resumed, tmp_path: Path) ->
         ask(resumed.pairs, out, **common)
     resumed.pairs.write_text(content)
     assert digests(out) == before
+    manifest = (out / "compare.json").read_text()
+    for damaged in ("{", manifest.replace('"format": 1', '"format": 2')):
+        (out / "compare.json").write_text(damaged)
+        with pytest.raises(UsageError, match=r"compare\.json: is damaged .*--overwrite"):
+            ask(resumed.pairs, out, **common)
+    (out / "compare.json").write_text(manifest)
 
 
 def test_bad_data_can_be_mended_a_model_can_join_and_all_can_begin_anew(quick: None, tmp_path: Path) -> None:
