@@ -1,37 +1,38 @@
-"""How quick trained models are, in training and in use. Nothing here trains or writes."""
+"""How fast trained models are, in training and in use. Nothing here trains or writes."""
 
 from __future__ import annotations
 
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from itertools import pairwise
 from typing import Any, TypeVar
 
 import torch
 
-from mirada import tasks
-from mirada.compare.task_reports import Subject
+from mirada.compare.results import Curves
+from mirada.compare.task_report import TaskReport
 from mirada.contracts import Batch, SequenceBatch
 from mirada.data.quality import Notify
 from mirada.tasks.task import Model, Prepared
 
 BATCH_TOKENS = 2048
-"""In every batch that a step is timed with: short sequences come in many rows, long ones in few."""
+"""In every batch that a step is timed with: many rows of short sequences, few of long ones."""
 TIMED = 100
-"""Dev examples that use is timed with, at most."""
+"""Dev examples that inference is timed with, at most."""
+CURVE_POINTS = 100
+"""Points of a loss curve, at most."""
 
 ROUNDS, FEWEST_ROUNDS = 7, 3
 ENOUGH_SECONDS = 30.0
-"""After so long, no further round begins unless there are too few."""
+"""After so long, no further round begins once there are enough."""
 
 Key = TypeVar("Key")
 Job = Callable[[], object]
 
 
 def training_speed(events: Sequence[Mapping[str, Any]]) -> float | None:
-    """Tokens a second of the steps in a training's log; validations and breaks are not counted.
+    """Tokens a second of the steps in a training log, without validations and breaks.
 
     A run too short to have two log lines in a row has its forecast, which timed a few real steps.
     """
@@ -44,6 +45,21 @@ def training_speed(events: Sequence[Mapping[str, Any]]) -> float | None:
         return tokens / seconds
     forecasts = [float(event["tokens_per_second"]) for event in events if event["kind"] == "forecast"]
     return forecasts[-1] if forecasts else None
+
+
+def training_curves(events: Sequence[Mapping[str, Any]], by_minute: bool) -> Curves:
+    """The loss and the dev scores in a training log, by minute or by step."""
+
+    def points(kind: str, figure: str) -> list[tuple[float, float]]:
+        chosen = [event for event in events if event["kind"] == kind]
+        return [(event["seconds"] / 60 if by_minute else event["step"], event[figure]) for event in chosen]
+
+    loss = points("step", "loss")
+    together = max(1, -(-len(loss) // CURVE_POINTS))
+    means = [loss[at : at + together] for at in range(0, len(loss), together)]
+    smooth = [(some[-1][0], statistics.fmean(y for _, y in some)) for some in means]
+    metrics = [str(event["measure"]) for event in events if event["kind"] == "validation"]
+    return Curves(smooth, points("validation", "score"), metrics[-1] if metrics else "")
 
 
 def median_seconds(jobs: Mapping[Key, Job], notify: Callable[[int, int], None]) -> dict[Key, float]:
@@ -65,22 +81,22 @@ def median_seconds(jobs: Mapping[Key, Job], notify: Callable[[int, int], None]) 
 
 
 def speed_by_length(
-    models: Mapping[str, Model], subject: Subject, prepared: Prepared, notify: Notify
+    models: Mapping[str, Model], report: TaskReport, prepared: Prepared, notify: Notify
 ) -> dict[str, dict[int, float]]:
     """Tokens a second, forward and backward, in batches of equally many tokens but sequences of one length each.
 
-    What a step computes grows little or not at all with the length; what must wait for the word before it does.
+    What a step computes grows little with the length; what has to wait for the word before it does.
     """
     batches = {
-        (name, length): subject.batch(model, prepared, length, BATCH_TOKENS).to(_device(model))
+        (name, length): batch.to(_device(model))
         for name, model in models.items()
-        for length in subject.lengths
-        if length < int(model.config["model"]["max_length"])
+        for length in report.lengths
+        if length < int(model.config["model"].get("max_length", length + 1))
+        and (batch := report.batch(model, prepared, length, BATCH_TOKENS)) is not None
     }
-    jobs = {key: _pass(models[key[0]], batch) for key, batch in batches.items()}
-    what = f"timing a step by {subject.sequence} length"
+    jobs = {(name, length): _step(models[name], report, batch) for (name, length), batch in batches.items()}
     try:
-        seconds = median_seconds(jobs, lambda done, total: notify(what, done, total))
+        seconds = median_seconds(jobs, lambda done, total: notify("timing a step by length", done, total))
     finally:
         for model in models.values():
             model.network.eval().zero_grad(set_to_none=True)
@@ -90,8 +106,8 @@ def speed_by_length(
     return speeds
 
 
-def _pass(model: Model, batch: Batch | SequenceBatch) -> Job:
-    objective = tasks.find(model.card["task"]).objective(float(model.config["train"]["label_smoothing"]))
+def _step(model: Model, report: TaskReport, batch: Batch | SequenceBatch) -> Job:
+    objective = report.task.objective(float(model.config["train"]["label_smoothing"]))
 
     def job() -> None:
         model.network.train().zero_grad(set_to_none=True)
@@ -101,13 +117,21 @@ def _pass(model: Model, batch: Batch | SequenceBatch) -> Job:
     return job
 
 
-def use_per_second(
-    models: Mapping[str, Model], subject: Subject, asked: Sequence[Any], notify: Notify
-) -> dict[str, float]:
-    """How quickly each model does the same work, all of it handed over at once."""
-    jobs: dict[str, Job] = {name: partial(subject.use, model, asked) for name, model in models.items()}
-    seconds = median_seconds(jobs, lambda done, total: notify("timing use", done, total))
-    return {name: len(asked) / taken for name, taken in seconds.items()}
+def inference_speed(
+    models: Mapping[str, Model], report: TaskReport, prepared: Prepared, notify: Notify
+) -> tuple[dict[str, float], int]:
+    """How much each model does in a second of the same work, all of it given at once; and how much work that is."""
+    counts: dict[str, int] = {}
+
+    def job(name: str) -> Job:
+        def run() -> None:
+            counts[name] = report.infer(models[name], prepared, TIMED)
+
+        return run
+
+    jobs = {name: job(name) for name in models}
+    seconds = median_seconds(jobs, lambda done, total: notify("timing inference", done, total))
+    return {name: counts[name] / taken for name, taken in seconds.items()}, next(iter(counts.values()))
 
 
 def _device(model: Model) -> torch.device:
@@ -115,6 +139,6 @@ def _device(model: Model) -> torch.device:
 
 
 def _wait(model: Model) -> None:
-    """Until the device has done what it was given; a CPU always has."""
+    """Wait until the device has finished its work; a CPU always has."""
     if _device(model).type == "cuda":
         torch.cuda.synchronize(_device(model))

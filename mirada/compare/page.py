@@ -1,125 +1,221 @@
-"""The frame of the report's page: its head, its style and its sections. No script, nothing from outside."""
+"""The report's page as data, and its rendering: one HTML file without scripts that loads nothing.
+
+A page has sections, a section has blocks: a paragraph (a plain string), Table, Figure, Samples, Facts, Quote, or a
+Grid of blocks side by side. Each kind is a macro in `templates/blocks.html`, which escapes every text. A task's
+report makes its own sections of the same blocks.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import ClassVar, TypeAlias
 
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-"""What a browser may load for the page: nothing."""
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
-STYLE = """
-:root {
-  color-scheme: light dark;
-  --paper: #fbfaf7; --card: #ffffff; --ink: #1c2127; --soft: #5b6470; --line: #dfdbd1; --accent: #0b5c8a;
-  --s0: #0072b2; --s1: #d55e00; --s2: #009e73; --s3: #b5508c;
-  --s4: #c98a00; --s5: #4a9fd8; --s6: #6a51a3; --s7: #7f7f7f;
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --paper: #14171b; --card: #1b1f25; --ink: #e7e6e2; --soft: #a0a8b2; --line: #343b44; --accent: #76bdea;
-    --s0: #4aa8e0; --s1: #ff8a4c; --s2: #35c79c; --s3: #e48fc0;
-    --s4: #f0bd4a; --s5: #9bd3f5; --s6: #b7a3e8; --s7: #b0b0b0;
-  }
-}
-* { box-sizing: border-box; }
-body {
-  margin: 0 auto; max-width: 76rem; padding: 2.5rem clamp(1rem, 4vw, 3rem) 4rem; background: var(--paper);
-  color: var(--ink); font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif;
-}
-h1 { font-size: clamp(1.7rem, 4.5vw, 2.6rem); line-height: 1.15; letter-spacing: -0.02em; margin: 0 0 1rem; }
-h2 { font-size: 1.35rem; line-height: 1.25; letter-spacing: -0.01em; margin: 0 0 .6rem; }
-p, blockquote, dl { max-width: 46rem; }
-.beside p:first-child { margin-top: 0; }
-.lead { font-size: 1.15rem; }
-.caution { color: var(--soft); }
-nav { border-block: 1px solid var(--line); margin: 1.8rem 0 0; padding: .5rem 0; font-size: .9rem; }
-nav a { color: var(--accent); display: inline-block; margin-right: 1.2rem; padding: .2rem 0; text-decoration: none; }
-nav a:hover, nav a:focus { text-decoration: underline; }
-section { padding-top: 2.6rem; }
-.tiles { display: grid; gap: .8rem; grid-template-columns: repeat(auto-fit, minmax(12.5rem, 1fr)); list-style: none;
-  margin: 1.6rem 0 0; padding: 0; }
-.tiles li { background: var(--card); border: 1px solid var(--line); border-radius: .6rem; display: flex;
-  flex-direction: column; gap: .1rem; padding: .8rem 1rem; }
-.tiles li > span:first-child { color: var(--soft); font-size: .85rem; }
-.tiles b { font-size: 1.35rem; font-variant-numeric: tabular-nums; letter-spacing: -0.01em; }
-.model i { border-radius: 50%; display: inline-block; height: .65em; margin-right: .5em; width: .65em; }
-.beside { align-items: start; display: grid; gap: 1.2rem 2rem; grid-template-columns: minmax(0, 29rem) minmax(0, 1fr); }
-figure { margin: 0 0 1.2rem; }
-figcaption { margin-top: .3rem; color: var(--soft); font-size: .88rem; }
-.chart { display: block; height: auto; width: 100%; }
-.chart text { font-family: inherit !important; }
-.scroll { overflow-x: auto; }
-.scroll td:not(.text) { white-space: nowrap; }
-.scroll .text { min-width: 18rem; }
-.scroll th:first-child { background: var(--paper); left: 0; position: sticky; }
-table { border-collapse: collapse; font-size: .93rem; font-variant-numeric: tabular-nums; }
-caption { color: var(--soft); font-size: .88rem; padding-bottom: .4rem; text-align: left; }
-th, td { border-bottom: 1px solid var(--line); padding: .4rem .6rem; text-align: right; vertical-align: top; }
-thead th { border-bottom: 2px solid var(--ink); color: var(--soft); font-size: .82rem; font-weight: 500;
-  vertical-align: bottom; }
-th:first-child { padding-left: 0; text-align: left; }
-tbody th { font-weight: 500; white-space: nowrap; }
-.best { font-weight: 700; }
-.text, .sample td { text-align: left; }
-.samples { align-items: start; display: grid; gap: 1.6rem 2.5rem;
-  grid-template-columns: repeat(auto-fit, minmax(min(100%, 31rem), 1fr)); }
-.sample { width: 100%; }
-.sample th { width: 12.5rem; }
-.sample td { overflow-wrap: anywhere; padding-right: 0; }
-.sample tr:nth-child(-n + 2) > * { font-style: italic; }
-.sample tr:nth-child(-n + 2) th { color: var(--soft); font-weight: 400; }
-.right { color: var(--s2); font-weight: 700; }
-.wrong { color: var(--s1); font-weight: 700; }
-tbody th.beside-models { color: var(--soft); font-style: italic; font-weight: 400; }
-.confusion caption { font-size: 1rem; }
-.confusion td { --share: 0%; background: color-mix(in srgb, var(--tint) calc(var(--share) * .45), transparent); }
-.confusion .hit { --tint: var(--s0); }
-.confusion .miss { --tint: var(--s1); }
-blockquote { border-left: .25rem solid var(--accent); font-size: 1.1rem; margin: 1rem 0; padding: .1rem 1rem; }
-.looks { align-items: start; display: grid; gap: 1.5rem;
-  grid-template-columns: repeat(auto-fit, minmax(min(100%, 22rem), 1fr)); }
-dl div { border-bottom: 1px solid var(--line); display: grid; gap: 0 1rem; grid-template-columns: 11rem 1fr;
-  padding: .35rem 0; }
-dt { color: var(--soft); }
-dd { margin: 0; overflow-wrap: anywhere; }
-footer { border-top: 1px solid var(--line); color: var(--soft); font-size: .85rem; margin-top: 3rem;
-  padding-top: 1rem; }
-@media (max-width: 62rem) { .beside { grid-template-columns: minmax(0, 1fr); } }
-@media (max-width: 40rem) {
-  dl div { grid-template-columns: 1fr; }
-  .sample th, .sample td { border: 0; display: block; padding: 0; text-align: left; width: auto; }
-  .sample th { color: var(--soft); font-size: .82rem; }
-  .sample td { border-bottom: 1px solid var(--line); padding: 0 0 .4rem; margin-bottom: .4rem; }
-}
-@media print { nav { display: none; } section { break-inside: avoid; } .scroll { overflow: visible; } }
-"""
+from mirada.compare.charts import COLOURS, printable
+from mirada.compare.results import Baseline, ModelResult
 
 
-def page(title: str, opening: str, sections: Sequence[tuple[str, str, str]]) -> str:
-    """A whole page of HTML that is escaped already: `sections` are ids, titles and bodies."""
-    links = "".join(f'<a href="#{name}">{head}</a>' for name, head, _ in sections)
-    bodies = "\n".join(
-        f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{head}</h2>\n{body}</section>'
-        for name, head, body in sections
+@dataclass(frozen=True)
+class Name:
+    """A model's name, with its colour."""
+
+    text: str
+    colour: int
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One value of a table."""
+
+    text: str
+    style: str = ""
+    """A CSS class: best, text, hit, miss."""
+    share: int | None = None
+    """How strongly it is tinted, in percent."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A table's row: its heading, then its cells."""
+
+    heading: str | Name
+    cells: Sequence[Cell]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under headings."""
+
+    kind: ClassVar[str] = "table"
+    caption: str | Name
+    headings: Sequence[str]
+    rows: Sequence[Row]
+    style: str = ""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart and what it shows; `svg` comes from `charts`, which escapes its texts."""
+
+    kind: ClassVar[str] = "figure"
+    svg: str
+    caption: str = ""
+    model: Name | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A text about a sample: the input, the reference, or a model's prediction."""
+
+    heading: str | Name
+    text: str
+    language: str | None = None
+    note: str = ""
+    correct: bool | None = None
+
+
+@dataclass(frozen=True)
+class Samples:
+    """One sample with every model's prediction."""
+
+    kind: ClassVar[str] = "samples"
+    caption: str
+    answers: Sequence[Answer]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Terms and what they are."""
+
+    kind: ClassVar[str] = "facts"
+    rows: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Quote:
+    """A sentence of the data."""
+
+    kind: ClassVar[str] = "quote"
+    text: str
+    language: str | None = None
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Blocks side by side: `pair` for a chart and its table, `wide` or `narrow` for as many columns as fit."""
+
+    kind: ClassVar[str] = "grid"
+    blocks: Sequence[Block]
+    style: str = "pair"
+
+
+Block: TypeAlias = str | Table | Figure | Samples | Facts | Quote | Grid
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page that the navigation links to."""
+
+    id: str
+    title: str
+    blocks: Sequence[Block]
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Who leads in one respect."""
+
+    heading: str
+    value: str
+    models: Sequence[Name]
+
+
+@dataclass(frozen=True)
+class Page:
+    """The whole report."""
+
+    title: str
+    lead: str
+    verdict: str
+    caution: str
+    tiles: Sequence[Tile]
+    sections: Sequence[Section]
+
+    def render(self) -> str:
+        """The page as HTML."""
+        return _templates().get_template("report.html").render(page=self)
+
+
+@cache
+def _templates() -> Environment:
+    return Environment(
+        loader=PackageLoader("mirada.compare"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: value if hasattr(value, "__html__") else printable(str(value)),
     )
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{POLICY}">
-<title>{title}</title>
-<style>{STYLE}</style>
-</head>
-<body>
-<header><h1>{title}</h1>
-{opening}
-</header>
-<nav aria-label="Sections">{links}</nav>
-<main>
-{bodies}
-</main>
-<footer>Written by mirada compare. All figures are in report.json beside this page; the models are in models.</footer>
-</body>
-</html>
-"""
+
+
+# ── tables of figures ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Column:
+    """A figure of every model."""
+
+    heading: str
+    value: Callable[[ModelResult], float | None]
+    format: str = ",.0f"
+    lower_is_better: bool | None = False
+    """None where neither is better."""
+    baseline: Callable[[Baseline], float | None] = field(default=lambda baseline: None)
+
+    def write(self, value: float | None) -> str:
+        if value is None:
+            return "—"
+        return format(value, ",.0f" if self.format.endswith("g") and abs(value) >= 1000 else self.format)
+
+    def best(self, models: Sequence[ModelResult]) -> list[ModelResult]:
+        """The models with the best value: several if they are equal, none if there is nothing to compare."""
+        known = [(model, value) for model in models if (value := self.value(model)) is not None]
+        if len(known) < 2 or self.lower_is_better is None:
+            return []
+        best = (min if self.lower_is_better else max)(value for _, value in known)
+        return [model for model, value in known if value == best]
+
+
+def names(models: Sequence[ModelResult]) -> list[Name]:
+    """The models' names, each with its colour."""
+    return [Name(model.name, number % COLOURS) for number, model in enumerate(models)]
+
+
+def figures(
+    caption: str, models: Sequence[ModelResult], columns: Sequence[Column], baselines: Sequence[Baseline] = ()
+) -> Table:
+    """A row per model and a column per figure, the best of each marked; then a row per baseline."""
+    best = [column.best(models) for column in columns]
+    rows = [
+        Row(
+            name,
+            [
+                Cell(column.write(column.value(model)), "best" if model in leaders else "")
+                for column, leaders in zip(columns, best, strict=True)
+            ],
+        )
+        for name, model in zip(names(models), models, strict=True)
+    ]
+    rows += [
+        Row(baseline.name, [Cell(column.write(column.baseline(baseline))) for column in columns])
+        for baseline in baselines
+    ]
+    return Table(caption, ["model", *(column.heading for column in columns)], rows)
+
+
+def shortened(text: str, most: int | None) -> str:
+    """The text, cut to a readable length."""
+    return text if most is None or len(text) <= most else text[: most - 1].rstrip() + "…"

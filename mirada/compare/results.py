@@ -1,14 +1,10 @@
-"""What a comparison found: plain figures, the same in `report.json`, in the page and in the library.
-
-What can be found is the same for every task; a task that has nothing of a kind (no attention, no forecast) leaves it
-out, and the page has no section on it.
-"""
+"""The results of a comparison: plain data, the same in `report.json`, on the page and in the library."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,28 +15,27 @@ HTML, JSON = "report.html", "report.json"
 
 @dataclass(frozen=True)
 class Sample:
-    """A dev example and what it should become: one of the truths."""
+    """A dev example and its references: the right answers."""
 
     text: str
-    truths: list[str]
+    references: list[str]
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What a model made of a sample."""
+class Prediction:
+    """What a model predicted for a sample."""
 
     text: str
-    right: bool
-    """Whether it is one of the truths."""
+    correct: bool | None = None
+    """None where a prediction that differs from the references may be right too."""
     probability: float | None = None
-    """That the model gives it, from 0 to 1."""
-    unseen: int = 0
-    """Tokens of the sample beyond the model's limit."""
+    truncated: int = 0
+    """Tokens of the sample beyond the model's length limit."""
 
 
 @dataclass(frozen=True)
 class LengthScore:
-    """The score of the examples that have from `shortest` to `longest` words."""
+    """The main score on the examples that have from `shortest` to `longest` words."""
 
     shortest: int
     longest: int
@@ -53,51 +48,36 @@ class LengthScore:
 
 
 @dataclass(frozen=True)
-class Route:
-    """How many steps lie between two words, for sequences of n words: as a formula, and at some n.
-
-    There are no steps where there is no way at all.
-    """
+class PathLength:
+    """The steps between two words of a sequence of n words: as a formula, and for some n; none without a path."""
 
     formula: str
-    steps: dict[int, int]
+    steps: dict[int, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, formula: str, steps: Callable[[int], int], lengths: Sequence[int]) -> PathLength:
+        return cls(formula, {n: steps(n) for n in lengths})
 
 
 @dataclass(frozen=True)
-class Look:
-    """Where a model looked in the source for each token of its translation, on average over layers and heads."""
+class Curves:
+    """How a training went: (x, y) points by step, or by minute where the budget is in minutes."""
 
-    source: list[str]  # S tokens
-    target: list[str]  # T tokens
-    weights: list[list[float]]  # [T, S]
-
-
-@dataclass(frozen=True)
-class Course:
-    """A forecast of one column from one origin: the likeliest values, and ranges they should lie in, by percent."""
-
-    values: list[float]  # [H]
-    ranges: dict[int, tuple[list[float], list[float]]]
-
-
-@dataclass(frozen=True)
-class Outlook:
-    """What all models forecast for the page: one column from one origin, and what came."""
-
-    column: str
-    history: list[float]
-    truth: list[float]  # [H]
-    labels: list[str]
-    """The times of history and truth, or how many steps each is from the origin."""
+    loss: list[tuple[float, float]]
+    """The training loss per token."""
+    dev: list[tuple[float, float]]
+    """The score of each validation."""
+    metric: str
+    """What `dev` is measured in."""
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """What can be had without learning: its scores, by the names that the models' have, and its errors by horizon."""
+    """What can be had without training: its scores, under the names that the models' have."""
 
     name: str
     scores: dict[str, float]
-    by_horizon: dict[int, float]
+    details: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -106,77 +86,72 @@ class ModelResult:
 
     name: str
     bundle: str
-    """Where it is, in the comparison's directory."""
+    """Where its bundle is, relative to the comparison's directory."""
     parameters: int
     settings: dict[str, Any]
-    """The model section of its configuration."""
-    recipe: dict[str, Any]
-    """The train section, which may be the model's own."""
+    """The `model` section of its configuration."""
+    train_settings: dict[str, Any]
+    """The `train` section, which may differ between models."""
     training: dict[str, Any]
-    """Steps, epochs, tokens, seconds, …: what its card says."""
+    """Steps, epochs, tokens, seconds, …, from its card."""
     scores: dict[str, Any]
-    """Of the dev set: what its card says."""
-    tokens_per_second: float | None
-    """In training."""
-    in_use: float
-    """How much it does in a second: so many of what the comparison says it `used`."""
+    """The scores on the dev set, from its card."""
+    training_speed: float | None
+    """Tokens a second in training; None without the training log."""
+    inference_speed: float
+    """Units a second in use; the comparison's `unit` says which."""
     speed_by_length: dict[int, float]
-    """Tokens a second, forward and backward, in a batch of sequences of one length, by that length."""
-    paths: dict[str, Route]
-    """The longest ways between two words, by what they connect; nothing for an architecture that nobody has counted."""
+    """Tokens a second, forward and backward, in batches of sequences of one length, by that length."""
+    paths: dict[str, PathLength]
+    """The longest paths between two words, by what they connect; empty for an unknown architecture."""
     by_length: list[LengthScore]
-    """Of the score that matters most; nothing where an example has no length."""
-    by_horizon: dict[int, float]
-    """Of forecasts: the mean absolute error so many steps ahead."""
-    answers: list[Answer]
-    """To the comparison's samples, in their order."""
-    attention: Look | None
-    """None for a model without."""
-    forecast: Course | None
-    """Of the comparison's outlook."""
+    curves: Curves | None
+    predictions: list[Prediction]
+    """For the comparison's samples, in their order."""
+    details: dict[str, Any]
+    """What the task's own sections show."""
 
     @property
-    def headline(self) -> Score:
-        """The score that matters most."""
+    def main_score(self) -> Score:
+        """The score that decides: the first."""
         return Score(**self.scores["scores"][0])
 
     def score(self, name: str | None = None) -> float:
-        """The score of that name; without one, the one that matters most."""
+        """The score of that name; without a name, the main score."""
         found = (score for score in self.scores["scores"] if name in (None, score["name"]))
         return float(next(found)["value"])
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Models that had the same data, tokens and budget, side by side."""
+    """Models trained with the same data, tokens and budget, side by side."""
 
     out: Path
     task: str
-    did: str
+    title: str
+    verb: str
     """What the models did with the dev set: translated, classified, …"""
     languages: dict[str, str | None]
     data: dict[str, Any]
-    """What was read, what became of it, what is left for training, …, as the cards say."""
+    """What was read, excluded, kept for training, …, from the cards."""
+    facts: list[tuple[str, str]]
+    """The data in words, as `mirada info` describes it."""
+    summary: str
+    """The data in one sentence."""
     preset: str
     budget: dict[str, float]
-    """Of each model: minutes, epochs or steps."""
+    """Minutes, epochs or steps of each model."""
     seed: int
     decode: dict[str, Any]
-    tokens: str
-    """What the data is cut into: subwords, words, steps."""
     batch_tokens: int
     """In each batch that `speed_by_length` was measured with."""
-    used: str
-    """What `in_use` counts: sentences, texts, forecasts."""
+    unit: str
+    """What `inference_speed` counts: sentences, texts, forecasts."""
     timed: int
-    """How many of them `in_use` was measured with."""
+    """How many of them `inference_speed` was measured with."""
     samples: list[Sample]
-    attended: str
-    """The sentence whose attention is shown, if one is."""
-    outlook: Outlook | None
-    """The forecast that is shown, if one is."""
     baselines: list[Baseline]
-    entrants: list[ModelResult]
+    models: list[ModelResult]
     """In the order they were named."""
     software: dict[str, str]
 
@@ -189,62 +164,52 @@ class Comparison:
         return self.out / JSON
 
     @property
+    def main_score(self) -> Score:
+        """The score that decides; its value is the first model's."""
+        return self.models[0].main_score
+
+    @property
     def ranking(self) -> list[ModelResult]:
         """Best first."""
-        lower = self.entrants[0].headline.lower_is_better
-        return sorted(self.entrants, key=lambda entrant: entrant.score() if lower else -entrant.score())
+        lower = self.main_score.lower_is_better
+        return sorted(self.models, key=lambda model: model.score() if lower else -model.score())
 
-    def figure(self, value: float) -> str:
-        """A value of the score that matters most, in words."""
-        headline = self.entrants[0].headline
-        return f"{value:,.{headline.digits}f} {headline.name}"
+    def written(self, value: float) -> str:
+        """A value of the main score with its name."""
+        return f"{value:,.{self.main_score.digits}f} {self.main_score.name}"
 
     @property
     def verdict(self) -> str:
         """Which model won, by how much, in a sentence."""
         best, *others = self.ranking
-        headline = best.headline
+        digits = self.main_score.digits
         if not others:
-            return f"{best.name} reached {self.figure(best.score())}."
+            return f"{best.name} reached {self.written(best.score())}."
 
         def lead(other: ModelResult) -> str:
-            more = "less" if headline.lower_is_better else "more"
-            return f"{abs(best.score() - other.score()):,.{headline.digits}f} {more} than {other.name}"
+            more = "less" if self.main_score.lower_is_better else "more"
+            return f"{abs(best.score() - other.score()):,.{digits}f} {more} than {other.name}"
 
-        if round(best.score() - others[0].score(), headline.digits) == 0:
-            return f"{best.name} and {others[0].name} {self.did} best, with {self.figure(best.score())} both."
+        if round(best.score() - others[0].score(), digits) == 0:
+            return f"{best.name} and {others[0].name} {self.verb} best, both with {self.written(best.score())}."
         last = "" if len(others) == 1 else f" and {lead(others[-1])}"
-        return f"{best.name} {self.did} best: {self.figure(best.score())}, {lead(others[0])}{last}."
+        return f"{best.name} {self.verb} best: {self.written(best.score())}, {lead(others[0])}{last}."
 
     @property
     def caution(self) -> str:
-        """What a reader of the verdict has to know."""
-        once = (
-            "Each was trained once, with one seed" if len(self.entrants) > 1 else "It was trained once, with one seed"
-        )
+        """How far the verdict can be trusted."""
         return (
-            f"{once} ({self.seed}): another seed gives somewhat different figures, so a small lead may be chance "
-            "until the comparison has been repeated."
+            f"{'Each' if len(self.models) > 1 else 'It'} was trained once, with one seed ({self.seed}): another seed "
+            "gives somewhat different scores, so repeat the comparison before you rely on a small lead."
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain lists, dictionaries, texts and numbers, ready for JSON."""
-        figures = {key: value for key, value in asdict(self).items() if key != "out"}  # a report may be moved
-        return plain({"verdict": self.verdict, "caution": self.caution, **figures})
+        """Plain lists, dictionaries, strings and numbers, ready for JSON."""
+        values = {key: value for key, value in asdict(self).items() if key != "out"}  # a report may be moved
+        return as_json({"verdict": self.verdict, "caution": self.caution, **values})
 
 
-def plain(values: dict[str, Any]) -> dict[str, Any]:
-    """As JSON gives it back."""
-    read: dict[str, Any] = json.loads(json.dumps(values))
-    return read
-
-
-def best_of(
-    entrants: Sequence[ModelResult], value: Callable[[ModelResult], float | None], lowest: bool = False
-) -> list[ModelResult]:
-    """Those with the best value; several when they are equal, none when there is nobody to compare with."""
-    known = [(entrant, found) for entrant in entrants if (found := value(entrant)) is not None]
-    if len(known) < 2:
-        return []
-    best = (min if lowest else max)(found for _, found in known)
-    return [entrant for entrant, found in known if found == best]
+def as_json(values: dict[str, Any]) -> dict[str, Any]:
+    """The values as JSON gives them back: tuples as lists, keys as strings."""
+    found: dict[str, Any] = json.loads(json.dumps(values))
+    return found

@@ -1,12 +1,12 @@
 """Train the named models one after another on the same data, tokens and budget, then measure them together.
 
-    out/compare.json    what is compared on what: a second call with the same goes on, with other is refused
-    out/data/           the data, checked, split and tokenised once for all
+    out/compare.json    the manifest: what is compared on what
+    out/data/           the data, checked, split and tokenised once for all models
     out/models/<name>/  a bundle each
-    out/report.html     what came of it, for a person; out/report.json for a program
+    out/report.html     the report for a person; out/report.json for a program
 
-A call that is interrupted goes on where it was when it is made again: finished bundles stay as they are, an unfinished
-one is resumed. Speeds are measured when all are trained, in one sitting, the models taking turns.
+The same call resumes an interrupted comparison: finished bundles stay as they are, an unfinished one is resumed. A call
+with other data or settings is refused. Speeds are measured when all models are trained, in turns.
 """
 
 from __future__ import annotations
@@ -16,35 +16,50 @@ import json
 import os
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from mirada import api, tasks
+from mirada import api
 from mirada import bundle as bundles
 from mirada import config as configuration
 from mirada import models as architectures
-from mirada.compare import measurements, report, task_reports
-from mirada.compare.results import Comparison, ModelResult, plain
-from mirada.compare.task_reports import Subject
+from mirada.compare import measurements, report, task_report
+from mirada.compare.results import Comparison, ModelResult, as_json
+from mirada.compare.task_report import TaskReport
 from mirada.config import Section, Values
 from mirada.data.quality import Notify
-from mirada.data.readers import ANYTHING, files_of
 from mirada.data.sources import Paths, data_settings
 from mirada.data.text import faults_named
 from mirada.errors import ConfigError, Interrupted, TrainingError, UsageError
 from mirada.files import write_text
+from mirada.parsing import read_json
 from mirada.tasks.task import Model, Prepared
 from mirada.training.loop import Event, Listener
 from mirada.training.report import read_log
 from mirada.training.run import build, check_config, teller
 from mirada.training.workspace import has_run, locked, log_of
 
-FORMAT = 1
 MANIFEST, NEW_DATA = "compare.json", "data.new"
 BUDGETS = ("minutes", "epochs", "steps")
 FILES = ("files", "source", "target", "dev", "vectors")
 """Settings of a data section that name files."""
+SCORED = 2000
+"""Dev examples that all models are scored on, the same ones for each, however long that takes."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What is compared on what; models may be added to a comparison, but nothing of this may change."""
+
+    task: str
+    preset: str
+    settings: dict[str, Any]
+    data: dict[str, Any]
+    train: dict[str, Any]
+    files: dict[str, str]
+    """Every file of the data with its SHA-256."""
+    format: Literal[1] = 1
 
 
 def compare(
@@ -69,75 +84,70 @@ def compare(
     overwrite: bool = False,
     listen: Listener = lambda event: None,
 ) -> Comparison:
-    """Train each of the models with the same data, tokens and budget, and write a report into the directory `out`.
+    """Train models with the same data, tokens and budget, and write a report into the directory `out`.
 
-    Each may train for so many minutes, epochs or steps. `settings` hold for all; one that only some of the models
-    have ({"model": {"heads": 8}}) holds for those. A further model may join a finished comparison. Unless models are
-    named, they are the task's usual line-up.
+    Each trains for so many minutes, epochs or steps. `settings` apply to all; one that only some of the models have
+    ({"model": {"heads": 8}}) applies to those. Models can be added to a finished comparison. Unless models are named,
+    the task's usual ones are compared.
     """
     budget = {"minutes": minutes, "epochs": epochs, "steps": steps, "seed": seed, "threads": threads}
-    given = {
-        "data": data_settings(files, source, target, dev, source_language, target_language, columns, absolute=True),
-        "train": {key: value for key, value in budget.items() if value is not None},
-    }
-    subject = task_reports.find(task)
-    plan = _plan(subject, subject.models if models is None else models, preset, settings or {}, given)
+    data = data_settings(files, source, target, dev, source_language, target_language, columns, absolute=True)
+    train = {key: value for key, value in budget.items() if value is not None}
+    shown = task_report.find(task)
+    names = shown.models if models is None else models
+    plan = _plan(shown, names, preset, settings or {}, {"data": data, "train": train})
     chosen, built = build(next(iter(plan.values())))
     folder = Path(out)
-    asked = {"format": FORMAT, "task": task, "preset": preset, "settings": settings or {}, **given}
-    asked = plain({**asked, "files": _digests(built["data"])})
+    given = as_json({"settings": settings or {}, "data": data, "train": train, "files": _digests(built["data"])})
+    manifest = Manifest(task=chosen.name, preset=preset, **given)
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"--out {folder}: is a file; choose another name")
     with locked(folder, make=True):
-        replaces = _claim(folder, asked, overwrite)
+        replaces = _claim(folder, manifest, overwrite)
         try:
             prepared = chosen.prepare(built, folder / (NEW_DATA if replaces else "data"), teller(listen))
             if replaces:  # nothing of the old one is touched before the new data is ready
                 _clear(folder)
                 (folder / NEW_DATA).rename(folder / "data")
-                _write_manifest(folder, asked)
+                _write_manifest(folder, manifest)
             listen(Event("data", {**prepared.report(), "told": asdict(prepared.summary())}))
             trained: dict[str, Model] = {}
             for number, (name, wanted) in enumerate(plan.items(), 1):
                 listen(Event("note", {"text": f"── {name} ({number} of {len(plan)})"}))
                 trained[name] = _train(folder, name, wanted, listen)
-            comparison = _measure(folder, subject, prepared, trained, plan, preset, teller(listen))
+            comparison = _measure(folder, shown, prepared, trained, plan, preset, teller(listen))
             report.write(comparison)
         except (KeyboardInterrupt, Interrupted):
-            raise Interrupted(f"interrupted; what is done is kept in {folder}: run the same command to go on") from None
+            raise Interrupted(f"interrupted; {folder} is kept: run the same command to resume") from None
         except OSError as error:
-            raise TrainingError(
-                f"{error.filename or folder}: {error.strerror or error}; run the same command to go on"
-            ) from None
+            where = error.filename or folder
+            raise TrainingError(f"{where}: {error.strerror or error}; run the same command to resume") from None
         finally:
             shutil.rmtree(folder / NEW_DATA, ignore_errors=True)
     return comparison
 
 
-SCORED = 2000
-"""Dev examples that all models are scored on, the same ones for each, however long that takes."""
-
 # ── before anything is trained ────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _plan(
-    subject: Subject, names: Sequence[str], preset: str, settings: Mapping[str, Any], given: Values
+    report: TaskReport, names: Sequence[str], preset: str, settings: Mapping[str, Any], given: Values
 ) -> dict[str, Values]:
     """The whole configuration of each model, checked.
 
-    A preset has a say in its model and how that is trained; the data and its tokens are the same for all.
+    A preset decides a model's sizes and how it is trained; the data and its tokens are the same for all.
     """
     if not names or isinstance(names, str):
-        raise UsageError(f"which models? Name at least one: --models {','.join(subject.models)}")
-    task = tasks.find(subject.task)
-    fitting = _fitting(subject.task, names, settings.get("model") or {})
+        raise UsageError(f"which models? Name at least one: --models {','.join(report.models)}")
+    task = report.task
+    fitting = _fitting(task.name, names, settings.get("model") or {})
     common = {section: part for section, part in settings.items() if section != "model"}
     plan: dict[str, Values] = {}
     for name in names:
         chosen = architectures.named(name)
-        sizes = architectures.find_preset(chosen["name"], subject.task, preset)
+        sizes = architectures.find_preset(chosen["name"], task.name, preset)
         own = {section: part for section, part in sizes.items() if section in ("model", "train")}
-        about = {"task": subject.task, "model": {**fitting[name], **chosen}}
+        about = {"task": task.name, "model": {**fitting[name], **chosen}}
         fixed = {"train": {"preset": preset, "final_sentences": SCORED}}
         values = check_config(configuration.merge(task.defaults, own, fixed, common, about, given))
         for other in plan:
@@ -178,40 +188,40 @@ def _fitting(task: str, names: Sequence[str], settings: Values) -> dict[str, Val
 
 
 def _digests(data: Section) -> dict[str, str]:
-    """Every file of the data, and what is in it."""
+    """The SHA-256 of every file of the data, by its path."""
     named = [getattr(data, name, None) or () for name in FILES]
-    paths = [path for given in named for path in ([given] if isinstance(given, str) else given)]
     digests = {}
-    for path in paths:
-        for file in files_of(path, getattr(data, "wanted", ANYTHING))[0]:
+    for path in (Path(path) for given in named for path in ([given] if isinstance(given, str) else given)):
+        for file in sorted(one for one in path.rglob("[!.]*") if one.is_file()) if path.is_dir() else [path]:
             with faults_named(file), open(file, "rb") as content:
-                digests[file] = hashlib.file_digest(content, "sha256").hexdigest()
+                digests[str(file)] = hashlib.file_digest(content, "sha256").hexdigest()
     return digests
 
 
-def _claim(folder: Path, asked: Values, overwrite: bool) -> bool:
-    """Make the directory ours, or find that it is; whether models are in it that are to be replaced.
+def _claim(folder: Path, wanted: Manifest, overwrite: bool) -> bool:
+    """Take the directory for this comparison; returns whether it holds models that are to be replaced.
 
-    What was compared on something else is not touched unasked.
+    A different comparison is only replaced with `overwrite`.
     """
-    manifest = folder / MANIFEST
-    if any(folder.iterdir()) and not manifest.is_file():
+    path = folder / MANIFEST
+    if any(folder.iterdir()) and not path.is_file():
         raise UsageError(f"--out {folder}: exists and is not a comparison; choose another name")
     try:
         shutil.rmtree(folder / NEW_DATA, ignore_errors=True)
-        before = _read_manifest(manifest)
-        if before == asked and not overwrite:
+        found = None if overwrite or not path.exists() else _read_manifest(path)
+        if found == wanted:
             return False
         if any((folder / "models").glob("*")):
-            if not overwrite:
-                differs = ", ".join(key for key in {**asked, **before} if asked.get(key) != before.get(key))
+            if found is not None:
+                names = (one.name for one in fields(Manifest))
+                differs = ", ".join(name for name in names if getattr(found, name) != getattr(wanted, name))
                 raise UsageError(
-                    f"--out {folder}: holds a comparison that differs in {differs}; choose another name, "
-                    "or begin anew with --overwrite"
+                    f"--out {folder}: holds a comparison that differs in {differs}; choose another name, or replace it "
+                    "with --overwrite"
                 )
             return True
         _clear(folder)
-        _write_manifest(folder, asked)
+        _write_manifest(folder, wanted)
     except OSError as error:
         raise UsageError(f"--out {folder}: cannot be written ({error.strerror})") from None
     return False
@@ -224,36 +234,36 @@ def _clear(folder: Path) -> None:
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
 
-def _write_manifest(folder: Path, asked: Values) -> None:
-    write_text(folder / MANIFEST, json.dumps(asked, indent=2, ensure_ascii=False) + "\n")
-
-
-def _read_manifest(path: Path) -> Values:
+def _read_manifest(path: Path) -> Manifest:
     try:
-        found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    except ValueError:
-        found = {}
-    return found if isinstance(found, dict) else {}
+        found: Manifest = read_json(path, Manifest, UsageError)
+    except UsageError as error:
+        raise UsageError(f"{error}; replace the comparison with --overwrite") from None
+    return found
+
+
+def _write_manifest(folder: Path, manifest: Manifest) -> None:
+    write_text(folder / MANIFEST, json.dumps(asdict(manifest), indent=2, ensure_ascii=False) + "\n")
 
 
 # ── training ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _train(out: Path, name: str, values: Values, listen: Listener) -> Model:
-    """The model of that name: as it is if it is finished, else trained, from where an earlier call stopped."""
+    """The trained model of that name: loaded if it is finished, else trained or resumed."""
     folder = out / "models" / name
     if _finished(folder):
-        listen(Event("note", {"text": f"is trained already: {folder}"}))
+        listen(Event("note", {"text": f"already trained: {folder}"}))
         return api.load(folder, Model, device=values["train"]["device"], threads=values["train"]["threads"])
     if not has_run(folder):
         _set_up(folder, values, out / "data")
 
-    def summary(event: Event) -> None:
-        if event.kind != "data":  # it is the same for all, and has been told
+    def relay(event: Event) -> None:
+        if event.kind != "data":  # the same for all, and shown already
             listen(event)
 
     try:
-        model: Model = api.train(resume=folder, listen=summary)
+        model: Model = api.train(resume=folder, listen=relay)
         return model
     except TrainingError as error:
         raise TrainingError(f"{name}: {error}") from None
@@ -267,9 +277,9 @@ def _finished(folder: Path) -> bool:
 
 
 def _set_up(folder: Path, values: Values, data: Path) -> None:
-    """A training that has not begun, with the data ready in it: `resume` begins it.
+    """Make a training that has not begun, with the data ready in it, for `resume` to start.
 
-    So nothing is tokenised twice, all models have the very same tokens, and none pays for them out of its minutes.
+    So nothing is tokenised twice, all models have the very same tokens, and none pays for them out of its budget.
     """
     partial = folder.with_name(f"{folder.name}.partial")
     for old in (partial, folder):
@@ -284,65 +294,62 @@ def _set_up(folder: Path, values: Values, data: Path) -> None:
 
 def _measure(
     out: Path,
-    subject: Subject,
+    report: TaskReport,
     prepared: Prepared,
     trained: Mapping[str, Model],
     plan: Mapping[str, Values],
     preset: str,
     notify: Notify,
 ) -> Comparison:
-    """All figures of all models."""
-    asked = subject.asks(prepared, measurements.TIMED)
-    samples, attended = subject.samples(prepared), subject.attended(prepared)
-    in_use = measurements.use_per_second(trained, subject, asked, notify)
-    by_length = measurements.speed_by_length(trained, subject, prepared, notify)
-    entrants = [
-        ModelResult(
-            name=name,
-            bundle=str(Path("models") / name),
-            parameters=model.parameters,
-            settings=model.config["model"],
-            recipe=model.config["train"],
-            training=model.card["training"],
-            scores=model.card["scores"],
-            tokens_per_second=_training_speed(model.path),
-            in_use=in_use[name],
-            speed_by_length=by_length[name],
-            paths=subject.paths(model),
-            by_length=subject.by_length(model, prepared),
-            by_horizon=subject.by_horizon(model),
-            answers=subject.answers(model, samples),
-            attention=subject.attention(model, attended) if attended else None,
-            forecast=subject.forecast(model, prepared),
+    """All measurements of all models."""
+    models, values = list(trained.values()), next(iter(plan.values()))
+    budget = {kind: values["train"][kind] for kind in BUDGETS if values["train"][kind]}
+    in_use, timed = measurements.inference_speed(trained, report, prepared, notify)
+    by_length = measurements.speed_by_length(trained, report, prepared, notify)
+    samples = {name: report.samples(model, prepared) for name, model in trained.items()}
+    results = []
+    for name, model in trained.items():
+        log = log_of(model.path)
+        events = read_log(log) if log else None
+        results.append(
+            ModelResult(
+                name=name,
+                bundle=str(Path("models") / name),
+                parameters=model.parameters,
+                settings=model.config["model"],
+                train_settings=model.config["train"],
+                training=model.card["training"],
+                scores=model.card["scores"],
+                training_speed=measurements.training_speed(events) if events else None,
+                inference_speed=in_use[name],
+                speed_by_length=by_length[name],
+                paths=report.paths(model),
+                by_length=report.by_length(model, prepared),
+                curves=measurements.training_curves(events, "minutes" in budget) if events else None,
+                predictions=[prediction for _, prediction in samples[name]],
+                details=report.details(model, prepared),
+            )
         )
-        for name, model in trained.items()
-    ]
-    models = list(trained.values())
-    values = next(iter(plan.values()))
+    card = models[0].card
+    languages = card.get("languages", {})
     return Comparison(
         out=out,
-        task=subject.task,
-        did=subject.did,
-        languages=models[0].card.get("languages", {}),
+        task=report.task.name,
+        title=report.title(languages),
+        verb=report.verb,
+        languages=languages,
         data={key: value for key, value in prepared.report().items() if key != "diagnosis"},
+        facts=report.task.describe(card),
+        summary=prepared.summary().summary,
         preset=preset,
-        budget={kind: values["train"][kind] for kind in BUDGETS if values["train"][kind]},
+        budget=budget,
         seed=values["train"]["seed"],
         decode=values.get("decode", {}),
-        tokens=values.get("tokenizer", {}).get("unit", "steps"),
         batch_tokens=measurements.BATCH_TOKENS,
-        used=subject.used,
-        timed=len(asked),
-        samples=samples,
-        attended=attended,
-        outlook=subject.outlook(prepared),
-        baselines=subject.baselines(models, prepared),
-        entrants=entrants,
+        unit=report.unit or card["scores"]["unit"],
+        timed=timed,
+        samples=[sample for sample, _ in next(iter(samples.values()))],
+        baselines=report.baselines(models, prepared),
+        models=results,
         software=bundles.software(),
     )
-
-
-def _training_speed(bundle: Path) -> float | None:
-    """Tokens a second, unless the log is gone with the rest of the training."""
-    log = log_of(bundle)
-    return measurements.training_speed(read_log(log)) if log else None

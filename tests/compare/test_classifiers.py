@@ -13,15 +13,16 @@ import mirada
 from mirada import api, models
 from mirada import config as configuration
 from mirada.bundle import read_card
-from mirada.compare import report, task_reports
-from mirada.compare.classification import length_scores
+from mirada.compare import report, task_report
 from mirada.compare.results import Comparison
 from mirada.compare.runner import SCORED, _plan
-from mirada.compare.sequence_tasks import reading_path
+from mirada.compare.sequence_report import encoder_path
+from mirada.tasks import packages
+from mirada.tasks.classification.report import accuracy_by_length
 from tests.compare.conftest import BAD, GOOD, HOSTILE, Resumed, digests
 from tests.compare.page_parts import Page, check_alone, check_order
 
-SECTIONS = ["models", "length", "time", "paths", "confusion", "samples", "method"]
+SECTIONS = ["models", "curves", "length", "time", "paths", "confusion", "samples", "method"]
 NAMES = ["bag", "lstm", "transformer"]
 
 
@@ -36,7 +37,7 @@ def html(comparison: Comparison) -> str:
 
 
 def test_order_is_more_than_words(comparison: Comparison) -> None:
-    bag, lstm, _ = comparison.entrants
+    bag, lstm, _ = comparison.models
     assert bag.score() < 70 < 90 < lstm.score()
     assert comparison.ranking[-1].name == "bag"
     assert "classified best" in comparison.verdict
@@ -46,7 +47,7 @@ def test_order_is_more_than_words(comparison: Comparison) -> None:
 def test_an_interrupted_comparison_goes_on(classifiers: Resumed) -> None:
     out = classifiers.comparison.out
     assert digests(out / "models" / "bag") == classifiers.first
-    assert f"is trained already: {out / 'models' / 'bag'}" in classifiers.notes
+    assert f"already trained: {out / 'models' / 'bag'}" in classifiers.notes
     assert "resumed at step 2" in classifiers.notes
 
 
@@ -56,29 +57,29 @@ def test_the_figures_are_what_the_bundles_say(classifiers: Resumed) -> None:
     assert written == comparison.as_dict()
     assert written["task"] == "classification"
     dev = [tuple(line.split("\t")) for line in classifiers.dev.read_text(encoding="utf-8").splitlines()[1:]]
-    for entrant in written["entrants"]:
-        model = mirada.load(comparison.out / entrant["bundle"], threads=1)
-        assert entrant["scores"] == model.card["scores"] == model.evaluate(dev).as_dict()
+    for result in written["models"]:
+        model = mirada.load(comparison.out / result["bundle"], threads=1)
+        assert result["scores"] == model.card["scores"] == model.evaluate(dev).as_dict()
         found = model.classify([sample["text"] for sample in written["samples"]])
-        assert [answer["text"] for answer in entrant["answers"]] == [answer.label for answer in found]
-        assert [answer["probability"] for answer in entrant["answers"]] == pytest.approx(
+        assert [answer["text"] for answer in result["predictions"]] == [answer.label for answer in found]
+        assert [answer["probability"] for answer in result["predictions"]] == pytest.approx(
             [answer.probability for answer in found], abs=1e-3
         )
-        rows = entrant["by_length"]
+        rows = result["by_length"]
         assert [(row["shortest"], row["longest"], row["count"]) for row in rows] == [(1, 50, 40), (101, 200, 1)]
         right = sum(row["count"] * row["value"] / 100 for row in rows)
-        assert right == pytest.approx(len(dev) * entrant["scores"]["scores"][0]["value"] / 100)
-        assert [*entrant["speed_by_length"]] == ["16", "32", "64", "128", "256", "512"]
+        assert right == pytest.approx(len(dev) * result["scores"]["scores"][0]["value"] / 100)
+        assert [*result["speed_by_length"]] == ["16", "32", "64", "128", "256", "512"]
         assert not model.network.training
 
 
 def test_all_had_the_same_data_and_tokens_but_their_own_recipe(classifiers: Resumed) -> None:
-    entrants = classifiers.comparison.entrants
-    cards = [read_card(classifiers.comparison.out / entrant.bundle) for entrant in entrants]
+    results = classifiers.comparison.models
+    cards = [read_card(classifiers.comparison.out / result.bundle) for result in results]
     for part in ("tokenizer.json", "labels.json"):
         assert len({card["files"][part] for card in cards}) == 1
     assert len({card["optional"]["data/dev.jsonl"] for card in cards}) == 1
-    parts = [configuration.read(classifiers.comparison.out / entrant.bundle / "config.yaml") for entrant in entrants]
+    parts = [configuration.read(classifiers.comparison.out / result.bundle / "config.yaml") for result in results]
     for section in ("data", "tokenizer"):
         assert parts[0][section] == parts[1][section] == parts[2][section]
     assert parts[0]["tokenizer"]["unit"] == "words"  # the task's default
@@ -92,11 +93,11 @@ def test_a_preset_has_no_say_in_the_data(monkeypatch: pytest.MonkeyPatch, tmp_pa
     own = {"tokenizer": {"lowercase": False}, "data": {"max_tokens": 7}, "model": {"features": 5}}
     monkeypatch.setitem(models.architectures()["bag"].variants["classification"].presets, "tiny", own)
     given = {"data": {"files": ["x.tsv"]}, "train": {"steps": 1}}
-    plan = _plan(task_reports.find("classification"), ["bag", "lstm"], "tiny", {}, given)
+    plan = _plan(task_report.find("classification"), ["bag", "lstm"], "tiny", {}, given)
     assert plan["bag"]["model"]["features"] == 5
     for section in ("data", "tokenizer"):
         assert plan["bag"][section] == plan["lstm"][section]
-    alone = _plan(task_reports.find("classification"), ["bag"], "tiny", {}, given)["bag"]["data"]["max_tokens"]
+    alone = _plan(task_report.find("classification"), ["bag"], "tiny", {}, given)["bag"]["data"]["max_tokens"]
     assert plan["bag"]["data"]["max_tokens"] < alone  # a bag takes any length, but all see the same of a text
     # What a comparison trains is what `train` would.
     trained = api._effective("classification", "lstm", "tiny", None, None, {}, given)
@@ -106,10 +107,10 @@ def test_a_preset_has_no_say_in_the_data(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 def test_every_length_is_in_one_class() -> None:
     lengths = [1, 50, 51, 100, 200, 400, 401, 900]
-    rows = length_scores(lengths, [True, False, True, True, True, False, True, False])
+    rows = accuracy_by_length(lengths, [True, False, True, True, True, False, True, False])
     assert [row.name for row in rows] == ["1–50", "51–100", "101–200", "201–400", "401–900"]
     assert [(row.count, row.value) for row in rows] == [(2, 50), (2, 100), (1, 100), (1, 0), (2, 50)]
-    short = length_scores([5, 6, 50], [True, True, False])  # no text is long, so the classes are finer
+    short = accuracy_by_length([5, 6, 50], [True, True, False])  # no text is long, so the classes are finer
     assert [(row.name, row.value) for row in short] == [("1–5", 100), ("6–10", 100), ("21–50", 0)]
 
 
@@ -125,17 +126,17 @@ def test_every_section_has_every_model(html: str, comparison: Comparison) -> Non
     assert comparison.verdict in page.text[""]
     assert f"always “{comparison.baselines[0].name.removeprefix('always “')}" in page.text["models"]
     majority = comparison.baselines[0].scores["accuracy"]
-    assert majority == pytest.approx(next(s["value"] for s in comparison.entrants[0].scores["scores"][2:]))
+    assert majority == pytest.approx(next(s["value"] for s in comparison.models[0].scores["scores"][2:]))
     assert f"{majority:.1f}" in page.text["models"]
-    for entrant in comparison.entrants:
-        assert f"{entrant.score('macro-F1'):.1f}" in page.text["models"]
-        assert f"{entrant.in_use:,.1f}" in page.text["models"]
-        assert f"{entrant.speed_by_length[512]:,.0f}" in page.text["time"]
-        for row in entrant.scores["confusion"]:
+    for result in comparison.models:
+        assert f"{result.score('macro-F1'):.1f}" in page.text["models"]
+        assert f"{result.inference_speed:,.1f}" in page.text["models"]
+        assert f"{result.speed_by_length[512]:,.0f}" in page.text["time"]
+        for row in result.scores["confusion"]:
             assert all(f"{count:,}" in page.text["confusion"] for count in row)
-        for answer in entrant.answers:
+        for answer in result.predictions:
             assert f"{answer.text} {answer.probability:.0%}" in page.text["samples"]
-    wrong = sum(not answer.right for entrant in comparison.entrants for answer in entrant.answers)
+    wrong = sum(not answer.correct for result in comparison.models for answer in result.predictions)
     assert wrong
     assert page.text["samples"].count("✗") - 1 == wrong  # one explains the mark
     assert "train.optimizer adam" in page.text["method"]  # where recipes differ, it says so
@@ -151,7 +152,7 @@ def test_a_long_text_is_shortened_on_the_page_alone(html: str, comparison: Compa
 
 def test_the_page_is_alone_and_in_order(html: str) -> None:
     check_alone(html)
-    check_order(html, images=3)
+    check_order(html, images=5)
 
 
 def test_hostile_labels_and_texts_are_text(html: str, comparison: Comparison) -> None:
@@ -164,35 +165,34 @@ def test_hostile_labels_and_texts_are_text(html: str, comparison: Comparison) ->
     hundred = [f"{HOSTILE}{number}" for number in range(20)]
     classes = [{"label": label, "count": 1, "precision": 0.0, "recall": 0.0, "f1": 0.0} for label in hundred]
     counts = [[int(true != guess) for guess in range(20)] for true in range(20)]
-    many = [replace(x, scores={**x.scores, "classes": classes, "confusion": counts}) for x in comparison.entrants]
-    rendered = report.render(replace(comparison, entrants=many, preset=HOSTILE, data={**comparison.data, "cut": 3}))
+    many = [replace(x, scores={**x.scores, "classes": classes, "confusion": counts}) for x in comparison.models]
+    rendered = report.render(replace(comparison, models=many, preset=HOSTILE, facts=[(HOSTILE, HOSTILE)]))
     assert "<script" not in rendered
     assert Page(rendered).text["confusion"].count("times") == 3  # too wide for a matrix: the worst confusions
-    assert "3 of them cut" in rendered
 
 
 # ── paths ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(
-    ("settings", "both_ways", "begins", "steps"),
+    ("settings", "bidirectional", "begins", "steps"),
     [
-        ({"name": "lstm"}, True, "n − 1, from the first to the last and back", {8: 7, 16: 15}),
-        ({"name": "jordan"}, False, "n − 1, from the first to the last, never back", {8: 7, 16: 15}),
+        ({"name": "lstm"}, True, "n − 1, forward and back", {8: 7, 16: 15}),
+        ({"name": "jordan"}, False, "n − 1, forward only", {8: 7, 16: 15}),
         ({"name": "transformer"}, False, "1", {8: 1, 16: 1}),
-        ({"name": "bag", "ngrams": 1}, False, "none: it knows no order", {}),
-        ({"name": "bag", "ngrams": 2}, False, "none: it knows no order beyond 2 words in a row", {}),
-        ({"name": "memoryless"}, False, "none: every word is read alone", {}),
+        ({"name": "bag", "ngrams": 1}, False, "none: it ignores the order", {}),
+        ({"name": "bag", "ngrams": 2}, False, "none: it ignores the order beyond 2 words in a row", {}),
+        ({"name": "memoryless"}, False, "none: it reads every word alone", {}),
     ],
 )
-def test_the_longest_paths(settings: dict[str, Any], both_ways: bool, begins: str, steps: dict[int, int]) -> None:
-    found = reading_path(settings, both_ways, (8, 16))
+def test_the_longest_paths(settings: dict[str, Any], bidirectional: bool, begins: str, steps: dict[int, int]) -> None:
+    found = encoder_path(settings, bidirectional, (8, 16))
     assert found is not None
     assert (found.formula, found.steps) == (begins, steps)
 
 
 def test_a_bidirectional_network_says_so(comparison: Comparison) -> None:
-    lstm = comparison.entrants[1]
+    lstm = comparison.models[1]
     assert lstm.settings["bidirectional"] is None  # by the task: both
     assert lstm.paths["within a text"].formula.endswith("and back")
 
@@ -200,12 +200,12 @@ def test_a_bidirectional_network_says_so(comparison: Comparison) -> None:
 # ── line-ups ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("task", task_reports.HOMES)
+@pytest.mark.parametrize("task", packages())
 def test_every_task_has_a_line_up_of_its_own_models(task: str) -> None:
-    subject = task_reports.find(task)
-    assert subject.task == task
+    found = task_report.find(task)
+    assert found.task.name == task
     given = {"data": {"files": ["x.tsv"]}, "train": {"steps": 1}}
-    assert [*_plan(subject, subject.models, "tiny", {}, given)] == [*subject.models]
+    assert [*_plan(found, found.models, "tiny", {}, given)] == [*found.models] != []
 
 
 def test_what_a_task_has_not_is_refused(tmp_path: Path) -> None:

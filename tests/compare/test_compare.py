@@ -12,10 +12,10 @@ import pytest
 import mirada
 from mirada import config as configuration
 from mirada.bundle import read_card
-from mirada.compare import measurements, task_reports
-from mirada.compare.sequence_tasks import reading_path
-from mirada.compare.translation import routes
+from mirada.compare import measurements, task_report
+from mirada.compare.sequence_report import encoder_path
 from mirada.errors import DataError, MiradaError, UsageError
+from mirada.tasks.translation.report import path_lengths
 from mirada.training.workspace import locked
 from tests import toy
 from tests.compare.conftest import HOSTILE, MODELS, SETTINGS, Resumed, ask, digests
@@ -23,23 +23,23 @@ from tests.compare.conftest import HOSTILE, MODELS, SETTINGS, Resumed, ask, dige
 
 def test_an_interrupted_comparison_goes_on(resumed: Resumed) -> None:
     out = resumed.comparison.out
-    assert resumed.message == f"interrupted; what is done is kept in {out}: run the same command to go on"
+    assert resumed.message == f"interrupted; {out} is kept: run the same command to resume"
     assert digests(out / "models" / MODELS[0]) == resumed.first
     assert "model.safetensors" in resumed.first
-    assert f"is trained already: {out / 'models' / MODELS[0]}" in resumed.notes
+    assert f"already trained: {out / 'models' / MODELS[0]}" in resumed.notes
     assert "resumed at step 2" in resumed.notes
     assert sorted(path.name for path in (out / "models").iterdir()) == sorted(MODELS)
-    assert [entrant.name for entrant in resumed.comparison.entrants] == MODELS
+    assert [result.name for result in resumed.comparison.models] == MODELS
 
 
 def test_all_had_the_same_data_tokens_and_budget(resumed: Resumed) -> None:
-    cards = [read_card(resumed.comparison.out / entrant.bundle) for entrant in resumed.comparison.entrants]
+    cards = [read_card(resumed.comparison.out / result.bundle) for result in resumed.comparison.models]
     assert len({card["files"]["tokenizer.json"] for card in cards}) == 1
     assert len({card["optional"]["data/dev.jsonl"] for card in cards}) == 1
     assert len({json.dumps(card["data"]) for card in cards}) == 1
     assert [card["training"]["steps"] for card in cards] == [4, 4, 4]
     sections = [
-        configuration.read(resumed.comparison.out / e.bundle / "config.yaml") for e in resumed.comparison.entrants
+        configuration.read(resumed.comparison.out / e.bundle / "config.yaml") for e in resumed.comparison.models
     ]
     for section in ("data", "check", "tokenizer", "train", "decode"):
         assert sections[0][section] == sections[1][section] == sections[2][section]
@@ -54,22 +54,22 @@ def test_the_figures_are_what_the_bundles_say(resumed: Resumed) -> None:
     assert written == comparison.as_dict()
     assert written["seed"] == 1
     assert written["budget"] == {"steps": 4}
-    for entrant in written["entrants"]:
-        model = mirada.load(comparison.out / entrant["bundle"], threads=1)
-        assert entrant["scores"] == model.card["scores"]
-        assert entrant["parameters"] == model.card["parameters"] == model.parameters
-        assert entrant["training"] == model.card["training"]
-        assert entrant["settings"] == model.config["model"]
+    for result in written["models"]:
+        model = mirada.load(comparison.out / result["bundle"], threads=1)
+        assert result["scores"] == model.card["scores"]
+        assert result["parameters"] == model.card["parameters"] == model.parameters
+        assert result["training"] == model.card["training"]
+        assert result["settings"] == model.config["model"]
         sources = [sample["text"] for sample in written["samples"]]
-        answers = [answer["text"] for answer in entrant["answers"]]
+        answers = [answer["text"] for answer in result["predictions"]]
         assert answers == [translation.text for translation in model.translate(sources)]
-        assert entrant["in_use"] > 0
-        assert entrant["tokens_per_second"] > 0
-        assert [*entrant["speed_by_length"]] == ["8", "16", "32", "64", "128"]
-        assert min(entrant["speed_by_length"].values()) > 0
+        assert result["inference_speed"] > 0
+        assert result["training_speed"] > 0
+        assert [*result["speed_by_length"]] == ["8", "16", "32", "64", "128"]
+        assert min(result["speed_by_length"].values()) > 0
         assert not model.network.training
-    assert [entrant["attention"] is not None for entrant in written["entrants"]] == [False, True, True]
-    look = written["entrants"][2]["attention"]
+    assert [result["details"]["attention"] is not None for result in written["models"]] == [False, True, True]
+    look = written["models"][2]["details"]["attention"]
     assert len(look["weights"]) == len(look["target"])
     assert all(sum(row) == pytest.approx(1, abs=0.01) and len(row) == len(look["source"]) for row in look["weights"])
 
@@ -87,9 +87,9 @@ def test_samples_go_from_short_to_long(resumed: Resumed) -> None:
     assert lengths == sorted(lengths)
     assert lengths[0] == 1
     assert lengths[-1] == 24
-    assert resumed.comparison.attended == HOSTILE  # the one of about eight words
-    assert task_reports.spread([2, 1]) == [1, 0]
-    assert task_reports.spread(range(15)) == [0, 2, 4, 6, 8, 10, 12, 14]
+    assert resumed.comparison.models[2].details["attention"].text == HOSTILE  # the one of about eight words
+    assert task_report.spread([2, 1]) == [1, 0]
+    assert task_report.spread(range(15)) == [0, 2, 4, 6, 8, 10, 12, 14]
 
 
 # ── measurements ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -136,7 +136,7 @@ def distances(steps: list[tuple[Node, Node]], word: int) -> dict[Node, int]:
     ],
 )
 def test_the_longest_paths_are_those_of_the_graph(model: dict[str, Any]) -> None:
-    across, within = routes(model).values()
+    across, within = path_lengths(model).values()
     for n in (8, 16):
         steps, words = graph(model, n), range(1, n + 1)
         far = {i: distances(steps, i) for i in words}
@@ -150,8 +150,8 @@ def test_the_longest_paths_are_those_of_the_graph(model: dict[str, Any]) -> None
 
 
 def test_an_architecture_that_nobody_has_counted_has_no_paths() -> None:
-    assert routes({"name": "something-new"}) == {}
-    assert reading_path({"name": "something-new"}, False, (8,)) is None
+    assert path_lengths({"name": "something-new"}) == {}
+    assert encoder_path({"name": "something-new"}, False, (8,)) is None
 
 
 def test_training_speed_leaves_out_validations_and_breaks() -> None:
@@ -227,7 +227,7 @@ def test_other_data_or_settings_are_refused(resumed: Resumed, tmp_path: Path) ->
     out = resumed.comparison.out
     before = digests(out)
     common: dict[str, Any] = {"dev": resumed.dev, "source_language": "es", "target_language": "en"}
-    with pytest.raises(UsageError, match="differs in train; choose another name, or begin anew with --overwrite"):
+    with pytest.raises(UsageError, match="differs in train; choose another name, or replace it with --overwrite"):
         ask(resumed.pairs, out, **{**common, "steps": 5})
     with pytest.raises(UsageError, match="differs in settings"):
         ask(resumed.pairs, out, **{**common, "settings": {}})
@@ -237,6 +237,12 @@ def test_other_data_or_settings_are_refused(resumed: Resumed, tmp_path: Path) ->
         ask(resumed.pairs, out, **common)
     resumed.pairs.write_text(content)
     assert digests(out) == before
+    manifest = (out / "compare.json").read_text()
+    for damaged in ("{", manifest.replace('"format": 1', '"format": 2')):
+        (out / "compare.json").write_text(damaged)
+        with pytest.raises(UsageError, match=r"compare\.json: is damaged .*--overwrite"):
+            ask(resumed.pairs, out, **common)
+    (out / "compare.json").write_text(manifest)
 
 
 def test_bad_data_can_be_mended_a_model_can_join_and_all_can_begin_anew(quick: None, tmp_path: Path) -> None:
@@ -246,12 +252,12 @@ def test_bad_data_can_be_mended_a_model_can_join_and_all_can_begin_anew(quick: N
         ask(pairs, out, models=["seq2seq-elman"], steps=1, settings=settings)
     toy.write(pairs, toy.pairs(120))
     alone = ask(pairs, out, models=["seq2seq-elman"], steps=1, settings=settings)
-    assert alone.verdict == f"seq2seq-elman reached {alone.entrants[0].score():.1f} BLEU."
+    assert alone.verdict == f"seq2seq-elman reached {alone.models[0].score():.1f} BLEU."
     assert alone.data["held_out"]
-    assert "One model was trained on " in alone.html.read_text(encoding="utf-8")
+    assert "One model was trained for 1 step." in alone.html.read_text(encoding="utf-8")
     first = digests(out / "models" / "seq2seq-elman")
     both = ask(pairs, out, models=["seq2seq-elman", "seq2seq-gru+dot"], steps=1, settings=settings)
-    assert [entrant.name for entrant in both.entrants] == ["seq2seq-elman", "seq2seq-gru+dot"]
+    assert [result.name for result in both.models] == ["seq2seq-elman", "seq2seq-gru+dot"]
     assert digests(out / "models" / "seq2seq-elman") == first
     kept = digests(out)
     few = toy.write(tmp_path / "few.tsv", toy.pairs(5))
@@ -260,4 +266,4 @@ def test_bad_data_can_be_mended_a_model_can_join_and_all_can_begin_anew(quick: N
     assert digests(out) == kept
     anew = ask(pairs, out, models=["seq2seq-gru"], steps=2, settings=settings, overwrite=True)
     assert [path.name for path in (out / "models").iterdir()] == ["seq2seq-gru"]
-    assert anew.entrants[0].training["steps"] == 2
+    assert anew.models[0].training["steps"] == 2

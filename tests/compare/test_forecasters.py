@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import mirada
-from mirada.compare import Comparison, compare, report
+from mirada.compare import Comparison, ModelResult, compare, report
 from tests.compare.conftest import HOSTILE
 from tests.compare.page_parts import Page, check_alone, check_order
 
-SECTIONS = ["models", "horizon", "time", "paths", "forecasts", "method"]
+SECTIONS = ["models", "curves", "time", "paths", "horizon", "forecasts", "method"]
 NAMES = ["memoryless", "gru"]
 PERIOD, HORIZON = 6, 8
 
@@ -44,34 +44,32 @@ def html(comparison: Comparison) -> str:
 def test_the_figures_are_what_the_bundles_say(comparison: Comparison) -> None:
     written = json.loads(comparison.json.read_text(encoding="utf-8"))
     assert written == comparison.as_dict()
-    outlook = comparison.outlook
-    assert outlook is not None
-    for entrant in comparison.entrants:
-        model = mirada.load(comparison.out / entrant.bundle, threads=1)
-        assert entrant.scores == model.card["scores"]
-        assert [*entrant.by_horizon] == [1, 2, 5, HORIZON]
-        assert np.mean([entrant.score("MAE")]) == pytest.approx(entrant.scores["errors"][0]["mae"])
-        assert entrant.forecast is not None
-        assert len(entrant.forecast.values) == len(outlook.truth) == HORIZON
-        assert [*entrant.forecast.ranges] == [80, 95]
-        low, high = (np.array(side) for side in entrant.forecast.ranges[95])
+    for result in comparison.models:
+        model = mirada.load(comparison.out / result.bundle, threads=1)
+        assert result.scores == model.card["scores"]
+        assert [*result.details["error_by_step"]] == [1, 2, 5, HORIZON]
+        assert np.mean([result.score("MAE")]) == pytest.approx(result.scores["errors"][0]["mae"])
+        shown = result.details["forecast"]
+        assert len(shown.mean) == len(shown.truth) == HORIZON
+        assert [*shown.intervals] == [80, 95]
+        low, high = (np.array(side) for side in shown.intervals[95])
         assert (low < high).all()
-        assert min(entrant.speed_by_length.values()) > 0
-        assert entrant.in_use > 0
+        assert min(result.speed_by_length.values()) > 0
+        assert result.inference_speed > 0
     lines = (comparison.out.parent / "sales.csv").read_text().splitlines()[1:]
     series = dict(line.split(";") for line in lines)
-    assert outlook.labels[0] in series
-    known = [float(series[label]) for label in outlook.labels]
-    assert known == pytest.approx([*outlook.history, *outlook.truth])
+    assert shown.labels[0] in series
+    known = [float(series[label]) for label in shown.labels]
+    assert known == pytest.approx([*shown.past, *shown.truth])
 
 
 def test_simple_forecasts_stand_beside_the_models(comparison: Comparison) -> None:
-    scores = comparison.entrants[0].scores
+    scores = comparison.models[0].scores
     assert [baseline.name for baseline in comparison.baselines] == ["naive", "seasonal naive", "drift"]
     for baseline in comparison.baselines:
         row = next(row for row in scores["errors"] if row["method"] == baseline.name)
         assert baseline.scores == {"MASE": row["mase"], "MAE": row["mae"], "RMSE": row["rmse"]}
-    naive = comparison.baselines[0].by_horizon  # computed here; the cards have it too
+    naive = comparison.baselines[0].details["error_by_step"]  # computed here; the cards have it too
     assert naive == pytest.approx({row["step"]: row["naive"] for row in scores["by_horizon"]})
     # A season is known to one and not to the other.
     assert comparison.baselines[1].scores["MAE"] < comparison.baselines[0].scores["MAE"]
@@ -80,19 +78,19 @@ def test_simple_forecasts_stand_beside_the_models(comparison: Comparison) -> Non
 def test_lower_is_better(comparison: Comparison) -> None:
     best, last = comparison.ranking
     assert best.score() <= last.score()
-    one, other = comparison.entrants
+    one, other = comparison.models
     assert _scored(comparison, 0.9, 0.5).verdict == f"{other.name} forecast best: 0.50 MASE, 0.40 less than {one.name}."
     assert _scored(comparison, 0.5, 0.501).verdict == (
-        f"{one.name} and {other.name} forecast best, with 0.50 MASE both."
+        f"{one.name} and {other.name} forecast best, both with 0.50 MASE."
     )
 
 
 def _scored(comparison: Comparison, *values: float) -> Comparison:
-    entrants = []
-    for entrant, value in zip(comparison.entrants, values, strict=True):
-        scores = [{**entrant.scores["scores"][0], "value": value}]
-        entrants.append(replace(entrant, scores={**entrant.scores, "scores": scores}))
-    return replace(comparison, entrants=entrants)
+    results = []
+    for result, value in zip(comparison.models, values, strict=True):
+        scores = [{**result.scores["scores"][0], "value": value}]
+        results.append(replace(result, scores={**result.scores, "scores": scores}))
+    return replace(comparison, models=results)
 
 
 def test_every_section_has_every_model(html: str, comparison: Comparison) -> None:
@@ -102,26 +100,28 @@ def test_every_section_has_every_model(html: str, comparison: Comparison) -> Non
         for name in NAMES:
             assert name in page.text[section], section
     assert comparison.verdict in page.text[""]
-    assert "forecast 8 steps from " in page.text[""]
     for baseline in comparison.baselines:
         assert baseline.name in page.text["models"]
         assert f"{baseline.scores['MASE']:.2f}" in page.text["models"]
-        assert f"{baseline.by_horizon[HORIZON]:.3g}" in page.text["horizon"]
-    for entrant in comparison.entrants:
-        assert f"{entrant.score():.2f}" in page.text["models"]
-        assert f"{entrant.scores['coverage'][0]['inside']:.0%}" in page.text["models"]
-        assert f"{entrant.by_horizon[1]:.3g}" in page.text["horizon"]
+        assert f"{baseline.details['error_by_step'][HORIZON]:.3g}" in page.text["horizon"]
+    for result in comparison.models:
+        assert f"{result.score():.2f}" in page.text["models"]
+        assert f"{result.scores['coverage'][0]['inside']:.0%}" in page.text["models"]
+        assert f"{result.details['error_by_step'][1]:.3g}" in page.text["horizon"]
     check_alone(html)
-    check_order(html, images=3 + len(NAMES))
+    check_order(html, images=5 + len(NAMES))
 
 
 def test_hostile_names_are_text(comparison: Comparison, tmp_path: Path) -> None:
-    outlook = comparison.outlook
-    assert outlook is not None
+    def hostile(result: ModelResult) -> ModelResult:
+        shown = result.details["forecast"]
+        shown = replace(shown, column=HOSTILE, labels=[f"{HOSTILE}\x00"] * len(shown.labels))
+        return replace(result, details={**result.details, "forecast": shown})
+
     poisoned = replace(
         comparison,
-        data={**comparison.data, "columns": [HOSTILE], "begin": HOSTILE},
-        outlook=replace(outlook, column=HOSTILE, labels=[f"{HOSTILE}\x00"] * len(outlook.labels)),
+        facts=[(HOSTILE, HOSTILE)],
+        models=[hostile(result) for result in comparison.models],
         baselines=[replace(baseline, name=f"{HOSTILE} -->") for baseline in comparison.baselines],
     )
     rendered = report.render(poisoned)

@@ -11,7 +11,7 @@ from mirada.compare.results import ModelResult
 from tests.compare.conftest import HOSTILE, MODELS, Resumed
 from tests.compare.page_parts import Page, check_alone, check_order
 
-SECTIONS = ["models", "length", "time", "paths", "samples", "attention", "method"]
+SECTIONS = ["models", "curves", "length", "time", "paths", "attention", "samples", "method"]
 
 
 @pytest.fixture(scope="module")
@@ -28,14 +28,14 @@ def test_every_section_has_every_model(html: str, resumed: Resumed) -> None:
     assert resumed.comparison.verdict in page.text[""]
     assert resumed.comparison.caution in page.text[""]
     assert "seq2seq-elman: no attention to show." in page.text["attention"]
-    for entrant in resumed.comparison.entrants:
-        assert f"{entrant.parameters:,}" in page.text["models"]
-        assert f"{entrant.score():.1f}" in page.text["models"]
-        assert f"{entrant.in_use:,.1f}" in page.text["models"]
-        assert f"{entrant.speed_by_length[128]:,.0f}" in page.text["time"]
-        for row in entrant.scores["by_length"]:
+    for result in resumed.comparison.models:
+        assert f"{result.parameters:,}" in page.text["models"]
+        assert f"{result.score():.1f}" in page.text["models"]
+        assert f"{result.inference_speed:,.1f}" in page.text["models"]
+        assert f"{result.speed_by_length[128]:,.0f}" in page.text["time"]
+        for row in result.scores["by_length"]:
             assert f"{row['bleu']:.1f}" in page.text["length"]
-        for answer in entrant.answers:
+        for answer in result.predictions:
             assert charts.printable(answer.text) in page.text["samples"]
 
 
@@ -44,7 +44,7 @@ def test_the_page_needs_nothing_else(html: str) -> None:
 
 
 def test_the_page_is_in_order(html: str) -> None:
-    check_order(html, images=3 + 2)
+    check_order(html, images=5 + 2)
 
 
 def test_hostile_text_is_text(html: str, resumed: Resumed) -> None:
@@ -58,8 +58,8 @@ def test_hostile_text_is_text(html: str, resumed: Resumed) -> None:
         languages={"source": HOSTILE, "target": HOSTILE},
         preset=HOSTILE,
         software={HOSTILE: HOSTILE},
-        attended=f"{HOSTILE}\x00\x1b\ud800",
-        entrants=[_poisoned(entrant) for entrant in comparison.entrants],
+        summary=f"{HOSTILE}\x00\x1b\ud800",
+        models=[_poisoned(result) for result in comparison.models],
     )
     rendered = report.render(poisoned)
     assert "<script" not in rendered
@@ -67,25 +67,26 @@ def test_hostile_text_is_text(html: str, resumed: Resumed) -> None:
     rendered.encode("utf-8")
 
 
-def _poisoned(entrant: ModelResult) -> ModelResult:
-    look = entrant.attention
+def _poisoned(result: ModelResult) -> ModelResult:
+    found = result.details["attention"]
+    look = found and replace(found, text=f"{HOSTILE}\ud800", source=[f"{HOSTILE} -->\x00"] * len(found.source))
     return replace(
-        entrant,
-        name=f"<b>{entrant.name}&",
+        result,
+        name=f"<b>{result.name}&",
         settings={HOSTILE: HOSTILE},
-        answers=[replace(answer, text=HOSTILE) for answer in entrant.answers],
-        attention=look and replace(look, source=[f"{HOSTILE} -->\x00"] * len(look.source)),
+        predictions=[replace(answer, text=HOSTILE) for answer in result.predictions],
+        details={"attention": look},
     )
 
 
 def test_the_page_speaks_of_the_models_that_are_in_it(resumed: Resumed, classifiers: Resumed) -> None:
     def said(comparison: Comparison, section: str, *places: int) -> str:
-        chosen = [comparison.entrants[place] for place in places]
-        return Page(report.render(replace(comparison, entrants=chosen))).text[section]
+        chosen = [comparison.models[place] for place in places]
+        return Page(report.render(replace(comparison, models=chosen))).text[section]
 
     translators = resumed.comparison  # without attention, with it, and a Transformer
     assert "The bottleneck" in said(translators, "length", 0, 1, 2)
-    assert "further than the others" in said(translators, "length", 0, 2)
+    assert "further than for the others" in said(translators, "length", 0, 2)
     assert "others" not in said(translators, "length", 0)
     assert "bottleneck" not in said(translators, "length", 1, 2)
     assert "on top of a recurrent network" in said(translators, "paths", 1, 2)
@@ -103,20 +104,19 @@ def test_the_page_speaks_of_the_models_that_are_in_it(resumed: Resumed, classifi
 
 def test_the_verdict_in_words(resumed: Resumed) -> None:
     def scored(*values: float) -> Comparison:
-        entrants = []
-        for entrant, value in zip(resumed.comparison.entrants, values, strict=False):
+        results = []
+        for result, value in zip(resumed.comparison.models, values, strict=False):
             score = {"name": "BLEU", "value": value, "signature": ""}
-            entrants.append(replace(entrant, scores={**entrant.scores, "scores": [score]}))
-        return replace(resumed.comparison, entrants=entrants)
+            results.append(replace(result, scores={**result.scores, "scores": [score]}))
+        return replace(resumed.comparison, models=results)
 
     elman, additive, transformer = MODELS
     assert scored(1.0, 30.0, 32.5).verdict == (
         f"{transformer} translated best: 32.5 BLEU, 2.5 more than {additive} and 31.5 more than {elman}."
     )
     assert scored(3.0, 2.0).verdict == f"{elman} translated best: 3.0 BLEU, 1.0 more than {additive}."
-    assert scored(7.0, 7.04).verdict == f"{additive} and {elman} translated best, with 7.0 BLEU both."
+    assert scored(7.0, 7.04).verdict == f"{additive} and {elman} translated best, both with 7.0 BLEU."
 
 
-def test_a_picture_is_the_same_whenever_it_is_drawn(resumed: Resumed) -> None:
-    entrants = resumed.comparison.entrants
-    assert charts.quality(entrants) == charts.quality(entrants)
+def test_a_page_is_the_same_whenever_it_is_rendered(resumed: Resumed, html: str) -> None:
+    assert report.render(resumed.comparison) == html

@@ -21,7 +21,7 @@ def test_the_verb_writes_the_report(tmp_path: Path) -> None:
     assert f"the report is {out / 'report.html'}" in done.stderr
     assert "classified best" in done.stderr
     report = json.loads((out / "report.json").read_text(encoding="utf-8"))
-    assert [entrant["name"] for entrant in report["entrants"]] == names.split(",")
+    assert [result["name"] for result in report["models"]] == names.split(",")
     assert report["task"] == "classification"
 
 

@@ -1,0 +1,163 @@
+"""What a comparison does with the models of a task, and how it shows them.
+
+Training, timing and the page are the same for all tasks. A task's folder may have a module `report` with a
+`TaskReport` of its own as `REPORT`; for a task without one, the defaults here are derived from the task itself.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, ClassVar
+
+import torch
+
+from mirada import models, tasks
+from mirada.compare.page import Column, Section
+from mirada.compare.results import Baseline, Comparison, LengthScore, PathLength, Prediction, Sample
+from mirada.contracts import EOS, Batch, SequenceBatch
+from mirada.errors import MiradaError
+from mirada.tasks.task import Model, Prepared, Task
+
+SAMPLES = 8
+"""Dev examples that are shown."""
+
+
+class TaskReport:
+    """The comparison of one task's models."""
+
+    line_up: ClassVar[tuple[str, ...]] = ()
+    """The models to compare unless others are named; all that serve the task if empty."""
+    lengths: ClassVar[tuple[int, ...]] = (8, 16, 32, 64, 128)
+    """The sequence lengths to time a training step with, in tokens."""
+
+    # ── words for the page ────────────────────────────────────────────────────────────────────────────────────────
+
+    verb: ClassVar[str] = "did"
+    """What the models did with the dev set, in the past tense: translated."""
+    sequence: ClassVar[str] = "sequence"
+    """What they read: a sentence."""
+    word: ClassVar[str] = "token"
+    """What a sequence is made of, for a person …"""
+    token: ClassVar[str] = "token"
+    """… and for the model."""
+    unit: ClassVar[str] = ""
+    """What inference speed counts; what the scores count if empty."""
+    timed: ClassVar[str] = "of the dev set, scored in one call"
+    """How inference was timed, after a number and the unit."""
+    counted: ClassVar[str] = ""
+    """How tokens are counted, if that needs saying."""
+    length_unit: ClassVar[str] = "words"
+    """What the length of an example is counted in."""
+    baseline_scores: ClassVar[tuple[str, ...]] = ()
+    """Scores of the cards that no model has a part in; `baselines` shows them."""
+    score_notes: ClassVar[tuple[str, ...]] = ()
+    """What the scores mean."""
+    sample_headings: ClassVar[tuple[str, str]] = ("input", "reference")
+    samples_note: ClassVar[str] = "Examples of the dev set with each model's prediction."
+    longest_sample: ClassVar[int | None] = None
+    """Characters of a sample on the page; all unless given."""
+
+    def __init__(self, task: Task):
+        self.task = task
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models to compare unless others are named."""
+        able = (name for name, one in models.architectures().items() if self.task.name in one.variants)
+        return self.line_up or tuple(able)
+
+    def title(self, languages: dict[str, str | None]) -> str:
+        """The page's title, before the number of models."""
+        return self.task.name.replace("_", " ").capitalize()
+
+    def length_note(self, c: Comparison) -> str:
+        """What quality by length can show of the compared models."""
+        return ""
+
+    def path_note(self, c: Comparison) -> str:
+        """What the path lengths show of the compared models."""
+        return ""
+
+    # ── measurements ──────────────────────────────────────────────────────────────────────────────────────────────
+
+    def infer(self, model: Any, prepared: Prepared, most: int) -> int:
+        """Run a model on up to `most` examples of the dev set; returns how many `unit`s it did. This is timed."""
+        return int(model.score(model.sample(prepared.dev, most)).size)
+
+    def batch(self, model: Model, prepared: Prepared, length: int, tokens: int) -> Batch | SequenceBatch | None:
+        """A training batch of about so many tokens in sequences of one length; None leaves out speed by length."""
+        return None
+
+    def paths(self, model: Model) -> dict[str, PathLength]:
+        """The longest paths between two words, by what they connect."""
+        return {}
+
+    def by_length(self, model: Any, prepared: Prepared) -> list[LengthScore]:
+        """The main score by the length of the examples."""
+        return []
+
+    def samples(self, model: Any, prepared: Prepared) -> list[tuple[Sample, Prediction]]:
+        """Some dev examples, the same for every model, with the model's predictions.
+
+        By default what `Model.validate` gives as its example for single examples of the dev set.
+        """
+        dev, found = prepared.dev, []
+        for place in spread([0] * len(dev)) if hasattr(dev, "__len__") else ():
+            try:
+                example = model.validate(dev[place : place + 1], 1).example
+            except MiradaError:  # this example cannot be validated alone
+                continue
+            if example is not None:
+                text, predicted, reference = example
+                text = "/".join(Path(text).parts[-2:]) if os.path.isabs(text) else text  # a report may be handed on
+                found.append(
+                    (Sample(text, [reference]), Prediction(predicted, True if predicted == reference else None))
+                )
+        return found
+
+    def baselines(self, models: Sequence[Any], prepared: Prepared) -> list[Baseline]:
+        """What can be had without training."""
+        return []
+
+    def details(self, model: Any, prepared: Prepared) -> dict[str, Any]:
+        """Measurements for this task's own sections: plain values and dataclasses of them."""
+        return {}
+
+    # ── the page ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def columns(self, c: Comparison) -> list[Column]:
+        """Further columns of the first table, after the scores."""
+        return []
+
+    def sections(self, c: Comparison) -> list[Section]:
+        """This task's own sections of the page."""
+        return []
+
+
+def find(name: str) -> TaskReport:
+    """The report of a task."""
+    task = tasks.find(name)
+    module = f"{tasks.packages()[task.name]}.report"
+    if find_spec(module) is None:
+        return TaskReport(task)
+    report: TaskReport = import_module(module).REPORT
+    return report
+
+
+def spread(lengths: Sequence[int]) -> list[int]:
+    """The places of some examples from short to long, evenly spread over the lengths there are."""
+    order = sorted(range(len(lengths)), key=lambda i: (lengths[i], i))
+    last = len(order) - 1
+    count = min(SAMPLES, len(order))
+    return [order[round(k * last / max(1, count - 1))] for k in range(count)]
+
+
+def random_words(vocabulary: int, rows: int, length: int) -> torch.Tensor:
+    """Random ids of real words, and EOS behind them: [rows, length]."""
+    generator = torch.Generator().manual_seed(length)
+    body = torch.randint(EOS + 1, vocabulary, (rows, length - 1), generator=generator)
+    return torch.cat([body, torch.full((rows, 1), EOS)], 1)
