@@ -20,7 +20,7 @@ from mirada.builtin.lexicon import (
 )
 from mirada.builtin.meaning import Adjunct, Clause, Thing
 from mirada.builtin.settings import TABLES, Settings
-from mirada.builtin.tables import adjectives
+from mirada.builtin.tables import ADJECTIVES, words
 
 PREPOSITION = PHRASES["preposition"]
 _WITH = PREPOSITION["with"]
@@ -33,7 +33,7 @@ _ALIVE = frozenset(LIVING)
 _ANYBODY = NAMED["Lucas"]
 _VAGUE = tuple(PHRASES["future"][name] for name in ("soon", "later"))
 _RELATIVE_TENSE = {"planned": "present", "conditional": "present", "past progressive": "past"}
-_USED = frozenset(adjectives.USED.split())
+_USED = words(ADJECTIVES["used"])
 
 
 def _followed(verb: Verb) -> bool:

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from mirada.builtin.lexicon import FRONT, NOUNS, PHRASES, QUALITIES, STATES, Adjective, Noun, Phrase, by_rank
 from mirada.builtin.meaning import STEP, Adjunct, Thing, Trait
-from mirada.builtin.tables import adjectives
+from mirada.builtin.tables import ADJECTIVES, words
 
 T = TypeVar("T")
 
@@ -16,8 +16,8 @@ PEOPLE = by_rank(*NOUNS["person"], *NOUNS["kin"], *NOUNS["name"])
 LIVING = by_rank(*PEOPLE, *NOUNS["infant"], *NOUNS["animal"])
 _NUMBERS = tuple(PHRASES["number"].values())
 _DEGREES = tuple(PHRASES["degree"].values())
-_PREDICATIVE = frozenset(adjectives.PREDICATIVE.split())
-_PLAIN = frozenset(adjectives.PLAIN.split())
+_PREDICATIVE = words(ADJECTIVES["predicative"])
+_PLAIN = words(ADJECTIVES["plain"])
 _BESIDE = {  # the adjectives that can stand beside each noun
     noun: tuple(a for a in (*QUALITIES[noun], *STATES[noun]) if a.name not in _PREDICATIVE) for noun in QUALITIES
 }

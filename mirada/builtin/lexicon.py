@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from zlib import crc32
 
-from mirada.builtin import inflect_en, inflect_es, inflect_pt
-from mirada.builtin.tables import adjectives, living, phrases, places, things, verbs
+from mirada.builtin import inflect_en, inflect_es, inflect_pt, tables
+from mirada.builtin.tables import Rows
 
 LANGUAGES = ("es", "en", "pt")
 
@@ -75,10 +75,6 @@ class Phrase:
     paired: bool  # two words in every language, which translate each other in their order
 
 
-def _rows(table: str) -> list[list[str]]:
-    return [[cell.strip() for cell in line.split("|")] for line in table.strip().splitlines()]
-
-
 class _Marks:
     """Gives words that share a form in any language one mark, so that no split can tell their sentences apart."""
 
@@ -100,6 +96,10 @@ _CONJUGATE = {"es": inflect_es.conjugate, "en": inflect_en.conjugate, "pt": infl
 _ARTICLES = {"el": "m", "la": "f", "o": "m", "a": "f"}
 _DEFINITE = {"the": ("the", "my", "of"), "the only": ("the",)}
 _HUMAN = frozenset({"person", "infant", "kin", "woman", "man"})
+_MASS = frozenset({"dish", "drink", "subject", "science", "sport"})  # kinds without a plural and without "a"
+_PROPER = ("woman", "man", "country", "anyone")
+_CROSSED = frozenset({"see you"})  # two words in every language, but not in the same order
+_GROUPS = dict(tables.VERBS["groups"])
 
 ByKind = Mapping[str, tuple[Noun, ...]]
 
@@ -127,28 +127,27 @@ def _fixed(text: str, gender: str = "m", article: bool = False) -> NounForms:
 
 def _read_nouns(marks: _Marks) -> ByKind:
     found: dict[str, list[Noun]] = {}
-    for kind, table in (living.TABLES | things.TABLES | places.TABLES).items():
-        lines = _rows(table)
-        for position, (es, en, pt) in enumerate(lines):
+    sections = tables.LIVING | tables.THINGS | tables.PLACES
+    for kind, rows in sections.items():
+        for position, (es, en, pt) in enumerate(rows if kind not in _PROPER else ()):
             en, _, at = en.partition(" @")
             forms = {"es": _noun_forms("es", es), "en": _noun_forms("en", en), "pt": _noun_forms("pt", pt)}
             mark = marks.mark("noun", {language: form.singular for language, form in forms.items()})
             gendered = forms["es"].gender and forms["pt"].gender
             noun = Noun(
-                forms["en"].singular[0], mark, kind, forms, at or "in", kind in things.MASS, human=kind in _HUMAN,
-                open=not gendered, rank=position / len(lines),
+                forms["en"].singular[0], mark, kind, forms, at or "in", kind in _MASS, human=kind in _HUMAN,
+                open=not gendered, rank=position / len(rows),
             )  # fmt: skip
             found.setdefault(kind, []).append(noun)
-    for kind, gender, names in (("woman", "f", living.WOMEN), ("man", "m", living.MEN)):
-        known = names.split(", ")
-        for position, name in enumerate(known):
-            spelled = dict(zip(LANGUAGES, name.split() * 3, strict=False))
+    for kind, gender in (("woman", "f"), ("man", "m")):
+        for position, row in enumerate(sections[kind]):
+            spelled = dict(zip(LANGUAGES, row * 3, strict=False))
             forms = {language: _fixed(text, gender) for language, text in spelled.items()}
             mark = marks.mark("noun", {language: [text] for language, text in spelled.items()})
-            noun = Noun(spelled["en"], mark, kind, forms, proper=True, human=True, rank=position / len(known))
+            noun = Noun(spelled["en"], mark, kind, forms, proper=True, human=True, rank=position / len(sections[kind]))
             found.setdefault(kind, []).append(noun)
-    for kind, table in (("country", places.COUNTRIES), ("anyone", living.ANYONE)):
-        for es, en, pt in _rows(table):
+    for kind in ("country", "anyone"):
+        for es, en, pt in sections[kind]:
             article, bare = (pt[0], pt[2:]) if pt[:2] in ("o ", "a ") else ("", pt)
             forms = {"es": _fixed(es), "en": _fixed(en), "pt": _fixed(bare, _ARTICLES.get(article, "m"), bool(article))}
             mark = marks.mark("noun", {"es": [es], "en": [en], "pt": [pt]})
@@ -165,7 +164,7 @@ def by_rank(*nouns: Noun) -> tuple[Noun, ...]:
 
 def _select_kinds(kinds: str) -> list[str]:
     """Spell out the groups among some kinds."""
-    spelled = [_select_kinds(verbs.GROUPS[kind]) if kind in verbs.GROUPS else [kind] for kind in kinds.split()]
+    spelled = [_select_kinds(_GROUPS[kind]) if kind in _GROUPS else [kind] for kind in kinds.split()]
     return [kind for found in spelled for kind in found]
 
 
@@ -189,10 +188,10 @@ def _adjective_forms(language: str, cell: str) -> tuple[str, str, str, str]:
     return one, feminine, plural, plural if feminine == one else _PLURAL[language](feminine)
 
 
-def _read_adjectives(marks: _Marks, table: str, state: bool, by_kind: ByKind) -> dict[Noun, tuple[Adjective, ...]]:
-    """The adjectives of a table that can be said of each noun."""
+def _read_adjectives(marks: _Marks, rows: Rows, state: bool, by_kind: ByKind) -> dict[Noun, tuple[Adjective, ...]]:
+    """The adjectives of a section that can describe each noun."""
     fitting: dict[Noun, list[Adjective]] = {noun: [] for members in by_kind.values() for noun in members}
-    for es, en, pt, kinds, *rest in _rows(table):
+    for es, en, pt, kinds, *rest in rows:
         forms = {lang: _adjective_forms(lang, cell) for lang, cell in zip(LANGUAGES, (es, en, pt), strict=True)}
         mark = marks.mark("adjective", forms)
         flags = frozenset(rest[0].split() if rest else ())
@@ -211,9 +210,9 @@ def _wording(language: str, text: str) -> Wording:
     return Wording(_CONJUGATE[language](verb), after, reflexive)
 
 
-def _read_verbs(marks: _Marks, table: str, by_kind: ByKind, named: bool = False) -> tuple[Verb, ...]:
+def _read_verbs(marks: _Marks, rows: Rows, by_kind: ByKind, named: bool = False) -> tuple[Verb, ...]:
     found = []
-    for row in _rows(table):
+    for row in rows:
         texts = {language: cell.split(" / ") for language, cell in zip(LANGUAGES, row, strict=False)}
         afters = {language: {text.partition(" ")[2] for text in options} for language, options in texts.items()}
         assert ">" not in row[3] or all(len(found) == 1 for found in afters.values()), f"one preposition, please: {row}"
@@ -233,32 +232,29 @@ def _read_verbs(marks: _Marks, table: str, by_kind: ByKind, named: bool = False)
     return tuple(found)
 
 
-def _read_phrases(table: str, text: str) -> dict[str, Phrase]:
+def _read_phrases(section: str, rows: Rows) -> dict[str, Phrase]:
     found = {}
-    for row in _rows(text):
+    for row in rows:
         texts = {language: tuple(cell.split(" / ")) for language, cell in zip(LANGUAGES, row, strict=True)}
         name = texts["en"][0]
-        paired = all(options[0].count(" ") == 1 for options in texts.values()) and name not in phrases.CROSSED
-        found[name] = Phrase(name, crc32(f"{table} {name}".encode()), texts, paired)
+        paired = all(options[0].count(" ") == 1 for options in texts.values()) and name not in _CROSSED
+        found[name] = Phrase(name, crc32(f"{section} {name}".encode()), texts, paired)
     return found
 
 
 _marks = _Marks()
 NOUNS = _read_nouns(_marks)
 NAMED = {noun.name: noun for members in NOUNS.values() for noun in members}  # by its English name
-QUALITIES = _read_adjectives(_marks, adjectives.QUALITY, False, NOUNS)
-STATES = _read_adjectives(_marks, adjectives.STATE, True, NOUNS)
-FRONT = _read_adjectives(_marks, adjectives.FRONT, False, NOUNS)
+QUALITIES = _read_adjectives(_marks, tables.ADJECTIVES["quality"], False, NOUNS)
+STATES = _read_adjectives(_marks, tables.ADJECTIVES["state"], True, NOUNS)
+FRONT = _read_adjectives(_marks, tables.ADJECTIVES["front"], False, NOUNS)
 INTRANSITIVE, IDIOMS, WEATHER, TRANSITIVE, MOTION, GIVING, CLAUSAL, CONTROL = (
-    _read_verbs(_marks, table, NOUNS)
-    for table in (
-        verbs.INTRANSITIVE, verbs.IDIOMS, verbs.WEATHER, verbs.TRANSITIVE, verbs.MOTION, verbs.GIVING, verbs.CLAUSAL,
-        verbs.CONTROL,
-    )
-)  # fmt: skip
-VERBS = {verb.name: verb for verb in _read_verbs(_marks, verbs.SPECIAL, NOUNS, named=True)}
+    _read_verbs(_marks, tables.VERBS[section], NOUNS)
+    for section in ("intransitive", "idioms", "weather", "transitive", "motion", "giving", "clausal", "control")
+)
+VERBS = {verb.name: verb for verb in _read_verbs(_marks, tables.VERBS["special"], NOUNS, named=True)}
 LIKED = _select("liked", NOUNS)
 TINY = _select("tiny", NOUNS)
-SPOTS = {flag: tuple(NAMED[name.replace("_", " ")] for name in names.split()) for flag, names in verbs.SPOTS.items()}
-FEELINGS = frozenset(verbs.FEELINGS.split())
-PHRASES = {table: _read_phrases(table, text) for table, text in phrases.TABLES.items()}
+SPOTS = {flag: tuple(NAMED[name.replace("_", " ")] for name in names.split()) for flag, names in tables.VERBS["spots"]}
+FEELINGS = tables.words(tables.VERBS["feelings"])
+PHRASES = {section: _read_phrases(section, rows) for section, rows in tables.PHRASES.items()}

@@ -189,7 +189,7 @@ def compare(
     threads: Threads = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is at --out.")] = False,
 ) -> None:
-    """Train several models of a task on the same data and budget, and write one report; run it again to go on."""
+    """Train several models of a task on the same data and budget, and write one report; the same command resumes."""
     from mirada import compare as comparing
     from mirada import config as configuration
     from mirada.console import Console

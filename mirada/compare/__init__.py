@@ -1,4 +1,4 @@
-"""Several models on the same data, tokens and budget, and one report on what came of it."""
+"""Train several models on the same data, tokens and budget, and compare them in one report."""
 
 from mirada.compare.results import Comparison, ModelResult
 from mirada.compare.runner import compare

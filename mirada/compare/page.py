@@ -1,8 +1,8 @@
 """The report's page as data, and its rendering: one HTML file without scripts that loads nothing.
 
-A page has sections, a section has blocks: a paragraph (a plain string), Table, Figure, Samples, Facts, Quote, or a
-Grid of blocks side by side. Each kind is a macro in `templates/blocks.html`, which escapes every text. A task's
-report makes its own sections of the same blocks.
+A page has sections, a section has blocks: a paragraph (a plain string), Table, Figure, Facts, Quote, or a Grid of
+blocks side by side. Each kind is a macro in `templates/blocks.html`, which escapes every text. A task's report makes
+its own sections of the same blocks.
 """
 
 from __future__ import annotations
@@ -35,6 +35,10 @@ class Cell:
     """A CSS class: best, text, hit, miss."""
     share: int | None = None
     """How strongly it is tinted, in percent."""
+    language: str | None = None
+    note: str = ""
+    correct: bool | None = None
+    """A check mark or a cross; None for neither."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under headings."""
+    """Rows under headings, if there are any."""
 
     kind: ClassVar[str] = "table"
     caption: str | Name
@@ -64,26 +68,6 @@ class Figure:
     svg: str
     caption: str = ""
     model: Name | None = None
-
-
-@dataclass(frozen=True)
-class Answer:
-    """A text about a sample: the input, the reference, or a model's prediction."""
-
-    heading: str | Name
-    text: str
-    language: str | None = None
-    note: str = ""
-    correct: bool | None = None
-
-
-@dataclass(frozen=True)
-class Samples:
-    """One sample with every model's prediction."""
-
-    kind: ClassVar[str] = "samples"
-    caption: str
-    answers: Sequence[Answer]
 
 
 @dataclass(frozen=True)
@@ -112,7 +96,7 @@ class Grid:
     style: str = "pair"
 
 
-Block: TypeAlias = str | Table | Figure | Samples | Facts | Quote | Grid
+Block: TypeAlias = str | Table | Figure | Facts | Quote | Grid
 
 
 @dataclass(frozen=True)
@@ -189,9 +173,9 @@ class Column:
         return [model for model, value in known if value == best]
 
 
-def names(models: Sequence[ModelResult]) -> list[Name]:
-    """The models' names, each with its colour."""
-    return [Name(model.name, number % COLOURS) for number, model in enumerate(models)]
+def named(models: Sequence[ModelResult]) -> list[tuple[Name, ModelResult]]:
+    """Each model with its name in its colour."""
+    return [(Name(model.name, number % COLOURS), model) for number, model in enumerate(models)]
 
 
 def figures(
@@ -207,7 +191,7 @@ def figures(
                 for column, leaders in zip(columns, best, strict=True)
             ],
         )
-        for name, model in zip(names(models), models, strict=True)
+        for name, model in named(models)
     ]
     rows += [
         Row(baseline.name, [Cell(column.write(column.baseline(baseline))) for column in columns])

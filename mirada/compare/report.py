@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from mirada.compare import sections, task_report
-from mirada.compare.page import Column, Page, Tile, names
+from mirada.compare.page import Column, Page, Tile, named
 from mirada.compare.results import HTML, JSON, Comparison
 from mirada.compare.task_report import TaskReport
 from mirada.errors import counted
@@ -55,7 +55,7 @@ def _lead(c: Comparison) -> str:
 
 def _tiles(c: Comparison, report: TaskReport) -> list[Tile]:
     """Who leads in what."""
-    score, named = c.main_score, dict(zip((model.name for model in c.models), names(c.models), strict=True))
+    score = c.main_score
     respects = [
         ("", Column(f"Best {score.name}", lambda x: x.score(), f",.{score.digits}f", score.lower_is_better)),
         (f" {report.token}s/s", Column("Fastest training", lambda x: x.training_speed)),
@@ -63,7 +63,11 @@ def _tiles(c: Comparison, report: TaskReport) -> list[Tile]:
         ("", Column("Fewest parameters", lambda x: x.parameters, lower_is_better=True)),
     ]
     return [
-        Tile(column.heading, column.write(column.value(best[0])) + unit, [named[model.name] for model in best])
+        Tile(
+            column.heading,
+            column.write(column.value(best[0])) + unit,
+            [name for name, x in named(c.models) if x in best],
+        )
         for unit, column in respects
         if (best := column.best(c.models))
     ]

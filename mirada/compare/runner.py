@@ -16,7 +16,7 @@ import json
 import os
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -33,6 +33,7 @@ from mirada.data.sources import Paths, data_settings
 from mirada.data.text import faults_named
 from mirada.errors import ConfigError, Interrupted, TrainingError, UsageError
 from mirada.files import write_text
+from mirada.former_names import current_task
 from mirada.parsing import read_json
 from mirada.tasks.task import Model, Prepared
 from mirada.training.loop import Event, Listener
@@ -239,7 +240,7 @@ def _read_manifest(path: Path) -> Manifest:
         found: Manifest = read_json(path, Manifest, UsageError)
     except UsageError as error:
         raise UsageError(f"{error}; replace the comparison with --overwrite") from None
-    return found
+    return replace(found, task=current_task(found.task))
 
 
 def _write_manifest(folder: Path, manifest: Manifest) -> None:

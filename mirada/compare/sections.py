@@ -7,7 +7,6 @@ from collections.abc import Callable
 from mirada.compare import charts
 from mirada.compare.charts import Line
 from mirada.compare.page import (
-    Answer,
     Block,
     Cell,
     Column,
@@ -16,11 +15,10 @@ from mirada.compare.page import (
     Grid,
     Name,
     Row,
-    Samples,
     Section,
     Table,
     figures,
-    names,
+    named,
     shortened,
 )
 from mirada.compare.results import Baseline, Comparison, ModelResult, Prediction
@@ -167,10 +165,7 @@ def paths(c: Comparison, report: TaskReport) -> Section | None:
         f"section 4, table 1). {report.path_note(c)}"
     )
     headings = ["model", *(text for kind in kinds for text in (kind, *(f"n\u00a0=\u00a0{n}" for n in lengths)))]
-    rows = [
-        Row(name, [cell for kind in kinds for cell in cells(x, kind)])
-        for name, x in zip(names(c.models), c.models, strict=True)
-    ]
+    rows = [Row(name, [cell for kind in kinds for cell in cells(x, kind)]) for name, x in named(c.models)]
     table = Table(f"Steps between two {word}s, at most", headings, rows)
     return Section("paths", f"The longest path between two {word}s", [note.strip(), table])
 
@@ -180,7 +175,7 @@ def confusion(c: Comparison) -> Section | None:
     if "confusion" not in c.models[0].scores:
         return None
     wide = len(c.models[0].scores["classes"]) > MOST_CLASSES
-    tables = [(_confusions if wide else _matrix)(name, x) for name, x in zip(names(c.models), c.models, strict=True)]
+    tables = [(_confusions if wide else _matrix)(name, x) for name, x in named(c.models)]
     matrix = "A row for each true label, a column for each predicted one: correct predictions are on the diagonal."
     listed = "The most frequent confusions of each model."
     return Section("confusion", "Confusion matrix", [listed if wide else matrix, Grid(tables, "narrow")])
@@ -228,22 +223,18 @@ def samples(c: Comparison, report: TaskReport) -> Section | None:
         notes += [f"{prediction.truncated:,} {report.token}s truncated"] if prediction.truncated else []
         return ", ".join(notes)
 
-    blocks = [
-        Samples(
-            counted(len(sample.text.split()), "word") if report.word == "word" else f"Example {number}",
-            [
-                Answer(above, cut(sample.text), source),
-                Answer(below, cut(sample.references[0]), target),
-                *(
-                    Answer(name, cut(found.text), target, note(found), found.correct)
-                    for name, x in zip(names(c.models), c.models, strict=True)
-                    for found in [x.predictions[number - 1]]
-                ),
-            ],
-        )
-        for number, sample in enumerate(c.samples, 1)
-    ]
-    return Section("samples", "The same examples, side by side", [report.samples_note, Grid(blocks, "wide")])
+    tables = []
+    for number, sample in enumerate(c.samples):
+        size = counted(len(sample.text.split()), "word") if report.word == "word" else f"Example {number + 1}"
+        rows = [
+            Row(above, [Cell(cut(sample.text), language=source)]),
+            Row(below, [Cell(cut(sample.references[0]), language=target)]),
+        ]
+        for name, x in named(c.models):
+            found = x.predictions[number]
+            rows.append(Row(name, [Cell(cut(found.text) or "—", "", None, target, note(found), found.correct)]))
+        tables.append(Table(size, [], rows, "sample"))
+    return Section("samples", "The same examples, side by side", [report.samples_note, Grid(tables, "wide")])
 
 
 def budget(c: Comparison) -> str:
@@ -280,7 +271,7 @@ def method(c: Comparison, report: TaskReport) -> Section:
                 Cell(f"{x.training['seconds']:,.0f}"),
             ],
         )
-        for name, x in zip(names(c.models), c.models, strict=True)
+        for name, x in named(c.models)
     ]
     caption = f"The settings of each model (preset {c.preset}), and how long it trained"
     table = Table(caption, ["model", "settings", "steps", "seconds"], rows)

@@ -10,7 +10,7 @@ import numpy as np
 
 from mirada.compare import charts
 from mirada.compare.charts import Line
-from mirada.compare.page import Column, Figure, Grid, Section, figures, names
+from mirada.compare.page import Column, Figure, Grid, Section, figures, named
 from mirada.compare.results import Baseline, Comparison, ModelResult, Prediction, Sample
 from mirada.compare.sequence_report import SequenceReport
 from mirada.contracts import SequenceBatch
@@ -144,8 +144,8 @@ class ForecastingReport(SequenceReport):
         margin = 0.04 * (max(values) - min(values) or 1.0)
         limits = min(values) - margin, max(values) + margin  # all charts have one scale
         drawn = [
-            Figure(_chart(example, name.text, number, limits), "", name)
-            for number, (name, example) in enumerate(zip(names(c.models), examples, strict=True))
+            Figure(_chart(x.details["forecast"], x.name, number, limits), "", name)
+            for number, (name, x) in enumerate(named(c.models))
         ]
         first = examples[0]
         note = (

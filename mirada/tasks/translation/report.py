@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from mirada.compare import charts
-from mirada.compare.page import Figure, Grid, Quote, Section, names
+from mirada.compare.page import Figure, Grid, Quote, Section, named
 from mirada.compare.results import Comparison, LengthScore, PathLength, Prediction, Sample
 from mirada.compare.task_report import TaskReport, random_words, spread
 from mirada.config import Values
@@ -55,7 +55,9 @@ class TranslationReport(TaskReport):
     samples_note = "Sentences of the dev set from short to long, chosen by length alone. ✓ equals a reference."
 
     def title(self, languages: dict[str, str | None]) -> str:
-        return f"{languages['source']} → {languages['target']}" if all(languages.values()) else "Translation"
+        return (
+            f"{languages['source']} → {languages['target']}" if languages and all(languages.values()) else "Translation"
+        )
 
     def length_note(self, c: Comparison) -> str:
         without = [x for x in c.models if x.settings.get("attention") == "none"]
@@ -115,7 +117,7 @@ class TranslationReport(TaskReport):
 
     def sections(self, c: Comparison) -> list[Section]:
         drawn, without, text = [], [], ""
-        for number, (name, x) in enumerate(zip(names(c.models), c.models, strict=True)):
+        for number, (name, x) in enumerate(named(c.models)):
             found: AttentionMap | None = x.details["attention"]
             if found is None:
                 without.append(x.name)
