@@ -38,7 +38,7 @@ def load(path: str | Path, kind: type[Model] = Model, *, device: str = "auto", t
     found = bundles.read(Path(path))
     task = task_of(found)
     if not issubclass(task.model, kind):
-        raise UsageError(f"{path}: is a model for {task.name}; use it with: mirada {task.verb} {path}")
+        raise wrong_verb(task.name, path)
     where = settle(device, threads)
     config = found.path / "config.yaml"
     try:
@@ -57,6 +57,13 @@ def load(path: str | Path, kind: type[Model] = Model, *, device: str = "auto", t
         lay_out(network)
     values = {**found.config, **{name: section.model_dump(mode="json") for name, section in built.items()}}
     return task.model(found.path, found.card, values, network, preprocessor, where)
+
+
+def wrong_verb(task: str, path: str | Path) -> UsageError:
+    """The error for a bundle of another task than a verb is for."""
+    return UsageError(
+        f"{path}: is a model for {task}; use it with: mirada {_task({'task': task}, Path(path)).verb} {path}"
+    )
 
 
 def task_of(found: Bundle) -> Task:

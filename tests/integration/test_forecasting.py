@@ -134,7 +134,7 @@ def test_the_verb(
     assert command(capsys, monkeypatch, "forecast", trained.path, table, "--steps", 5, "--out", again) == ""
     assert again.read_text(encoding="utf-8") == text
     other = command(capsys, monkeypatch, "forecast", trained.path, table, "--steps", 5, "--json", "--seed", 1)
-    found = [json.loads(line) for line in other.splitlines()]
+    found = json.loads(other)["steps"]
     assert list(found[0]) == rows[0]
     assert str(found[0]["close_lower95"]) != rows[1][4]  # other paths
 
