@@ -60,8 +60,8 @@ class Model:
         """Called now and then while many examples are processed, with how many are done; an exception ends the work."""
 
     def __repr__(self) -> str:
-        about = f"{self.card['task']}, {self.card['model']}, {self.parameters:,} parameters"
-        return f"<{type(self).__name__} {str(self.path)!r}: {about}>"
+        model = self.card.get("model", type(self.network).__name__)
+        return f"<{type(self).__name__} {str(self.path)!r}: {model}, {self.parameters:,} parameters>"
 
     def _repr_html_(self) -> str:
         scores = {score["name"]: score["value"] for score in (self.card.get("scores") or {}).get("scores", ())}

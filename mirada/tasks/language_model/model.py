@@ -146,9 +146,9 @@ class LanguageModel(GenerativeModel):
         """What to know about a prompt: units that the model does not know, and what exceeds its context."""
         unknown = ", ".join(map(repr, self.unknown(prompt)))
         found = [f"the model does not know {unknown}; read as <unk>"] if unknown else []
-        size, context = len(self.preprocessor.spelling.before(prompt)), int(self.config["model"]["max_length"])
         if hasattr(self.network, "advance"):  # a recurrent state has no limit
             return tuple(found)
+        size, context = len(self.preprocessor.spelling.before(prompt)), int(self.config["model"]["max_length"])
         if size > context:
             found.append(f"the prompt has {size:,} tokens; the model sees the last {context:,}")
         elif size + tokens > context + 1:

@@ -190,7 +190,7 @@ class MaskedLanguageModel(Model):
 
     @torch.inference_mode()
     def _measure(self, dev: list[str], most: int) -> tuple[float, float, int, float, int]:
-        """Mean loss, accuracy and number of masked words, accuracy and number of sentence pairs; same masks each time."""
+        """Mean loss, accuracy and number of masked words; accuracy and number of sentence pairs; same masks always."""
         flat, offsets = list[int](), [0]
         for some in batched(dev, 16):
             for document in self.preprocessor.tokenizer.encode(some):
