@@ -7,9 +7,11 @@ The verbs of a task are in its folder: `tasks/<task>/command.py` has a function 
 
 from __future__ import annotations
 
+import re
 import sys
 from importlib import import_module
 from importlib.util import find_spec
+from typing import Any
 
 import typer
 
@@ -23,6 +25,12 @@ __all__ = ["builtin", "evaluate", "exchange", "info", "look", "main", "train"]
 
 WrongUse: type[Exception] = typer.BadParameter.__bases__[0]
 """What typer raises for a missing argument or an unknown option."""
+
+MEANT = {
+    "Input should be a valid integer": "must be a whole number",
+    "Input should be a valid number": "must be a number",
+}
+"""What typer says about a value, and what it means."""
 
 
 def register_tasks() -> None:
@@ -57,13 +65,18 @@ def main() -> None:
     except KeyboardInterrupt:
         say("mirada: interrupted")
         sys.exit(130)
-    if code:
-        sys.exit(code)
+    sys.exit(code or 0)
 
 
-def _one_line(error: Exception) -> str:
-    """What typer says about a wrong command, in our form: no capital, no full stop, the way out."""
-    message = " ".join(error.format_message().split()).rstrip(".")  # type: ignore[attr-defined]
-    context = getattr(error, "ctx", None)
-    verb = context.command_path.split()[-1] if context is not None and context.parent is not None else ""
-    return f"{message[:1].lower()}{message[1:]}; see: mirada {verb + ' ' if verb else ''}--help"
+def _one_line(error: Any) -> str:
+    """What typer says about a wrong command, in our form: the option and its value, and the way out."""
+    verb = error.ctx.info_name + " " if error.ctx is not None and error.ctx.parent is not None else ""
+    message = " ".join(error.format_message().split()).rstrip(".")
+    message = re.sub(r"\. Did you mean (.*)\?$", r" (did you mean \1?)", message)
+    options = error.param.opts if type(error) is typer.BadParameter and error.param is not None else ()
+    for place, word in enumerate(sys.argv):
+        option, equals, value = word.partition("=")
+        if option in options:
+            value = value if equals else " ".join(sys.argv[place + 1 : place + 2])
+            message = f"{option} {value}: {MEANT.get(str(error.message).partition(',')[0], error.message)}"
+    return f"{message[:1].lower()}{message[1:]}; see: mirada {verb}--help"
