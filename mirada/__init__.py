@@ -5,14 +5,51 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["MiradaError", "Model", "Translation", "__version__", "load", "train"]
+__all__ = [
+    "CaptionModel",
+    "ClassificationModel",
+    "ForecastingModel",
+    "ImageClassificationModel",
+    "LanguageModel",
+    "MaskedLanguageModel",
+    "MiradaError",
+    "Model",
+    "Prediction",
+    "TaggingModel",
+    "Translation",
+    "TranslationModel",
+    "__version__",
+    "load",
+    "train",
+]
 
 if TYPE_CHECKING:
     from mirada.api import Model, load, train
     from mirada.errors import MiradaError
+    from mirada.predictions import Prediction
+    from mirada.tasks.captioning.model import CaptionModel
+    from mirada.tasks.classification.model import ClassificationModel
+    from mirada.tasks.forecasting.model import ForecastingModel
+    from mirada.tasks.image_classification.model import ImageClassificationModel
+    from mirada.tasks.language_model.model import LanguageModel
+    from mirada.tasks.masked_lm.model import MaskedLanguageModel
+    from mirada.tasks.tagging.model import TaggingModel
+    from mirada.tasks.translation.model import TranslationModel
     from mirada.tasks.translation.translator import Translation
 
-_HOMES = {"Translation": "mirada.tasks.translation.translator", "MiradaError": "mirada.errors"}
+_HOMES = {
+    "CaptionModel": "mirada.tasks.captioning.model",
+    "ClassificationModel": "mirada.tasks.classification.model",
+    "ForecastingModel": "mirada.tasks.forecasting.model",
+    "ImageClassificationModel": "mirada.tasks.image_classification.model",
+    "LanguageModel": "mirada.tasks.language_model.model",
+    "MaskedLanguageModel": "mirada.tasks.masked_lm.model",
+    "MiradaError": "mirada.errors",
+    "Prediction": "mirada.predictions",
+    "TaggingModel": "mirada.tasks.tagging.model",
+    "Translation": "mirada.tasks.translation.translator",
+    "TranslationModel": "mirada.tasks.translation.model",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, TypeVar, Unpack, overload
 
 from mirada import config as configuration
 from mirada import models, tasks
+from mirada.console import default_listener
 from mirada.data.sources import Paths, data_settings
 from mirada.errors import BundleError, ConfigError, UsageError
 from mirada.former_names import current_task
-from mirada.loading import aligned, load
+from mirada.loading import aligned, check_path, load, wrong_verb
 from mirada.loading import info as bundle_info
 from mirada.loading import info_text as bundle_text
-from mirada.tasks.task import Model
+from mirada.tasks.model import Model
 from mirada.tasks.translation.check import check
 from mirada.training import finetune, status, workspace
 from mirada.training.config import MAY_CHANGE
@@ -24,9 +25,44 @@ from mirada.training.run import check_config, run
 
 __all__ = ["Model", "check", "info", "info_text", "load", "train"]
 
+M = TypeVar("M", bound=Model)
+
+
+class TrainOptions(TypedDict, total=False):
+    """The keyword options of `train`."""
+
+    out: str | Path | None
+    dev: Paths
+    source: str | Path | None
+    target: Paths
+    source_language: str | None
+    target_language: str | None
+    model: str | None
+    preset: str | None
+    minutes: float | None
+    epochs: int | None
+    steps: int | None
+    config: str | Path | None
+    settings: Mapping[str, Any] | None
+    seed: int | None
+    threads: int | None
+    device: str | None
+    base: str | Path | None
+    columns: Sequence[str]
+    resume: str | Path | None
+    overwrite: bool
+    listen: Listener | None
+
+
+@overload
+def train(files: Paths = ..., *, task: str | None = ..., **options: Unpack[TrainOptions]) -> Any: ...
+@overload
+def train(files: Paths = ..., kind: type[M] = ..., **options: Unpack[TrainOptions]) -> M: ...
+
 
 def train(
     files: Paths = (),
+    kind: type[Model] | None = None,
     *,
     out: str | Path | None = None,
     task: str | None = None,
@@ -49,15 +85,37 @@ def train(
     columns: Sequence[str] = (),
     resume: str | Path | None = None,
     overwrite: bool = False,
-    listen: Listener = lambda event: None,
+    listen: Listener | None = None,
 ) -> Any:
-    """Train a model from files into a bundle, and open it: a translator from sentence pairs, unless `task` is another.
+    """Train a model from files into a bundle, and open it.
 
-    Sentence pairs may also come as `source` and `target` files.
-    `base` is a bundle to go on from: its tokenizer, sizes and weights. `columns` say which of a table are meant.
-    Settings come from the preset, then the `config` file, then `settings` ({"model": {"width": 128}}), then the other
-    arguments. `resume` goes on with an interrupted run, or with a finished one whose budget is raised.
+    Args:
+        files: The training data, in any format that the task reads.
+        kind: The class of the model, which says its task and makes the result typed: `TranslationModel`, …
+        out: The directory to write the bundle to.
+        task: The task by its name instead of `kind`: classification, tagging, …; translation by default.
+        dev: The dev set. A part of the data is held out if there is none.
+        source, target: Sentence pairs as two files instead of `files`.
+        source_language, target_language: The languages of sentence pairs: es, pt-BR.
+        model: The architecture: a name from `mirada models`.
+        preset: The model's size: tiny, small, base, big, or auto (by the budget).
+        minutes, epochs, steps: The budget; without one, training ends when the dev score stops improving.
+        config: A YAML file of settings. `settings` override it, and other arguments override both.
+        settings: Any settings (see `mirada settings`): {"model": {"width": 128}}.
+        seed, threads, device: The random seed, CPU threads, and device of the run.
+        base: A bundle to fine-tune; it decides the tokenizer, the sizes and the initial weights.
+        columns: Which columns of a table to read, by name or number.
+        resume: A bundle whose training to resume: interrupted, or finished with a larger budget given here.
+        overwrite: Replace the bundle at `out`.
+        listen: Called with every event of the training; in a notebook, progress is printed by default.
     """
+    listen = listen or default_listener()
+    if kind is not None:
+        task = _task_of(kind, task)
+    for name, path in (("out", out), ("config", config), ("base", base), ("resume", resume), ("source", source)):
+        check_path(path, name)
+    for name, paths in (("files", files), ("dev", dev), ("target", target)):
+        check_path(paths, name, several=True)
     started = time.monotonic()
     budget = {"minutes": minutes, "epochs": epochs, "steps": steps}
     machine = {"seed": seed, "threads": threads, "device": device}
@@ -66,12 +124,22 @@ def train(
         "train": {key: value for key, value in {**budget, **machine}.items() if value is not None},
     }
     if resume is not None:
-        other = (given["data"], out, task, model, preset, base, config, overwrite, "seed" in given["train"])
+        other = (
+            given["data"],
+            out,
+            kind is None and task,
+            model,
+            preset,
+            base,
+            config,
+            overwrite,
+            "seed" in given["train"],
+        )
         if any(other):
             raise UsageError(
                 "--resume takes the bundle alone; only the budget, --threads, --device and --set may change"
             )
-        return _resume(Path(resume), configuration.merge(settings or {}, given), listen, started)
+        return _resume(Path(resume), configuration.merge(settings or {}, given), kind, listen, started)
     if base is not None and (model or preset):
         raise UsageError(f"--base {base}: decides the model and its sizes; leave out --model and --preset")
     values = _effective(task, model, preset, base, config, settings, given)
@@ -81,9 +149,22 @@ def train(
         return run(work, values, listen, started)
 
 
-def _resume(folder: Path, changes: configuration.Values, listen: Listener, started: float) -> Any:
+def _task_of(kind: type[Model], task: str | None) -> str:
+    """The name of the task whose models are of a class."""
+    names = [name for name in tasks.packages() if tasks.find(name).model is kind]
+    if not names or (task is not None and current_task(task) not in names):
+        known = f"is for {names[0]}, not for {task}" if names else "is not the class of a task's models"
+        raise UsageError(f"kind={getattr(kind, '__name__', kind)!s:.40}: {known}; leave out one of kind and task")
+    return names[0]
+
+
+def _resume(
+    folder: Path, changes: configuration.Values, kind: type[Model] | None, listen: Listener, started: float
+) -> Any:
     with workspace.resumed(folder) as work:
         values = _resumed(work, changes)
+        if kind is not None and not issubclass(tasks.find(values["task"]).model, kind):
+            raise wrong_verb(values["task"], folder)
         done = status.finished(work, values, listen)
         for note in [*work.notes, *([done] if done else [])]:
             listen(Event("note", {"text": note, "seconds": time.monotonic() - started}))
@@ -96,12 +177,12 @@ def _resume(folder: Path, changes: configuration.Values, listen: Listener, start
 
 
 def info(path: str | Path) -> dict[str, Any]:
-    """What a bundle is: its card, and its configuration; of an unfinished training, how far it is."""
+    """The card and the configuration of a bundle, or the state of an unfinished training."""
     return status.info(path) or bundle_info(path)
 
 
 def info_text(path: str | Path) -> str:
-    """The same for a person."""
+    """The description of a bundle, as text."""
     about = status.info(path)
     return aligned(status.text(path, about)) if about else bundle_text(path)
 
@@ -115,7 +196,7 @@ def _effective(
     settings: Mapping[str, Any] | None,
     given: Mapping[str, Any],
 ) -> configuration.Values:
-    """The whole configuration of a new run, checked."""
+    """The complete configuration of a new run, checked."""
     from_file = configuration.read(config) if config else {}
     named = configuration.merge(from_file, settings or {}).get("model", {})
     wanted = model or (named.get("name") if isinstance(named, dict) else None)
@@ -123,7 +204,7 @@ def _effective(
     for name, value in (("task", asked), ("model.name", wanted)):
         if not isinstance(value, str | None):
             raise ConfigError(f"{name}: should be a name, not {value!r:.40}")
-    if asked == "classification" and wanted is None and base is None and _holds_pictures(given["data"].get("files")):
+    if asked == "classification" and wanted is None and base is None and _holds_images(given["data"].get("files")):
         wanted = "vit"
     if base is not None:
         inherited = finetune.inherited(Path(base), asked)
@@ -141,20 +222,20 @@ def _effective(
     return check_config(configuration.merge(chosen_task.defaults, sizes, from_file, settings or {}, about, given))
 
 
-def _holds_pictures(files: Sequence[str] | None) -> bool:
-    """Whether the data is an .npz, or a folder with folders and no files in it (hidden ones do not count)."""
+def _holds_images(files: Sequence[str] | None) -> bool:
+    """Whether the data is an .npz, or a folder with only folders in it (hidden files do not count)."""
     first = Path(files[0]) if files else Path()
     if not files or not first.is_dir():
         return first.suffix == ".npz"
     try:
         inside = [entry for entry in first.iterdir() if not entry.name.startswith(".")]
-    except OSError:  # whoever reads the data says so
+    except OSError:  # reported when the data is read
         return False
     return bool(inside) and all(entry.is_dir() for entry in inside)
 
 
 def _resumed(work: workspace.Workspace, changes: configuration.Values) -> configuration.Values:
-    """The configuration of an earlier run, with the changes that a resumed run may have."""
+    """The configuration of a run, with the changes that a resumed run may have."""
     for section, part in changes.items():
         for key in part if isinstance(part, dict) else [None]:
             if section != "train" or key not in MAY_CHANGE:

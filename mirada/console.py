@@ -1,4 +1,4 @@
-"""What a person sees while a model trains: a live line on a terminal, plain lines elsewhere."""
+"""Prints the progress of a training: a live line on a terminal, plain lines elsewhere and in notebooks."""
 
 from __future__ import annotations
 
@@ -8,14 +8,19 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
-    from mirada.training.loop import Event
+    from mirada.training.loop import Event, Listener
 
 PLAIN_SECONDS = 15.0
-"""Without a terminal, progress is a line this often."""
+"""How often progress is printed without a terminal."""
+
+
+def default_listener() -> Listener:
+    """What listens to a training unless the caller says otherwise: in a notebook a console, else nobody."""
+    return Console(sys.stdout) if "ipykernel" in sys.modules else lambda event: None
 
 
 def duration(seconds: float) -> str:
-    """Seconds as a person says them: 42 s, 3 min 20 s, 2 h 05 min."""
+    """Seconds as 42 s, 3 min 20 s, 2 h 05 min."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
@@ -25,12 +30,12 @@ def duration(seconds: float) -> str:
 
 
 def figure(value: float) -> str:
-    """A score as a person reads it: 42.1, 0.873."""
+    """A score with a sensible number of decimals: 42.1, 0.873."""
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.3f}"
 
 
 class Console:
-    """A listener that prints. Use it as a context manager, so that the live line is taken away at the end."""
+    """A listener that prints events. As a context manager it shows a live line on a terminal."""
 
     def __init__(self, out: TextIO | None = None, verbosity: int = 0):
         self.out = out or sys.stderr
@@ -57,14 +62,14 @@ class Console:
             self._live = None
 
     def line(self, text: str) -> None:
-        """A line that stays."""
+        """Print a line."""
         if self._live is not None:
             self._live.console.print(text, markup=False, highlight=False)
         else:
             print(text, file=self.out, flush=True)
 
     def passing(self, text: str) -> None:
-        """A line that the next one replaces; without a terminal, one of many."""
+        """Show a line that the next one replaces; without a terminal, print some of them."""
         if self._live is not None:
             self._live.update(text)
         elif time.monotonic() >= self._next_line:
@@ -79,7 +84,7 @@ class Console:
         self.preparing(f["what"], f["done"], f["total"])
 
     def preparing(self, what: str, done: int, total: int) -> None:
-        """How far the work on the data is."""
+        """Show the progress of preparing the data."""
         if self.verbosity < 0:
             return
         share = f" {done:,} of {total:,}" if total else f" {done:,}" if done else ""
@@ -104,7 +109,7 @@ class Console:
                     self.line(f"{count:>9,}  {reason}")
 
     def _forecast(self, f: dict[str, Any]) -> None:
-        self._recent, self._began = [], None  # another training begins
+        self._recent, self._began = [], None  # a new training
         self.line(
             f"forecast: {f['parameters'] / 1e6:.1f} M parameters, {f['tokens_per_second']:,.0f} tokens/s, "
             f"{duration(f['epoch_seconds'])} an epoch ({f['steps_per_epoch']:,} steps), "
@@ -140,7 +145,7 @@ class Console:
         self.line(f"resumed at step {f['step']:,}, after {duration(f['seconds'])}")
 
     def _timing(self, f: dict[str, Any]) -> None:
-        """Where the time went: for whoever asks, and in the log."""
+        """Print how long a phase took, if --verbose."""
         if self.verbosity > 0:
             self.line(f"{f['seconds']:>9,.1f} s  {f['phase']}")
 

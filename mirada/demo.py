@@ -1,4 +1,4 @@
-"""The main job on the built-in corpus: train, translate, score, draw. `mirada demo` and `make demo` run it."""
+"""The demonstration on the built-in corpus: train, translate, evaluate, draw. `mirada demo` and `make demo` run it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from pathlib import Path
 
 from mirada import api, builtin
 from mirada.console import Console, duration
+from mirada.tasks.translation.model import TranslationModel
 
 PAIRS = 40_000
 SETTINGS = {"model": {"dropout": 0.0}, "tokenizer": {"vocabulary": 2000}}
-"""Four minutes are a handful of epochs, too few to learn anything by heart."""
+"""Four minutes are a handful of epochs, too few to overfit."""
 
 
 def run(out: Path, minutes: float, threads: int | None, console: Console) -> None:
-    """Write the corpus, train on it for so many minutes, and show what came of it, in the directory `out`."""
+    """Write the corpus to the directory `out`, train on it for so many minutes, and show the results."""
     began = time.monotonic()
     out.mkdir(parents=True, exist_ok=True)
     _write(out / "train.tsv", builtin.training("es", "en", PAIRS))
@@ -25,6 +26,7 @@ def run(out: Path, minutes: float, threads: int | None, console: Console) -> Non
     console.line(f"wrote {PAIRS:,} Spanish–English sentence pairs of the built-in language to {out / 'train.tsv'}")
     model = api.train(
         out / "train.tsv",
+        TranslationModel,
         dev=out / "dev.tsv",
         out=out / "es-en",
         source_language="es",

@@ -1,4 +1,4 @@
-"""Opening bundles: the trained model that is in one, and what it says of itself."""
+"""Opens bundles: the trained model in them, and its description."""
 
 from __future__ import annotations
 
@@ -32,14 +32,16 @@ def load(path: str | Path, kind: type[M], *, device: str = ..., threads: int | N
 
 
 def load(path: str | Path, kind: type[Model] = Model, *, device: str = "auto", threads: int | None = None) -> Any:
-    """Open a bundle. Its task decides what is returned: a TranslationModel, a ClassificationModel, …
+    """Open a bundle. Its task decides the class of the result: TranslationModel, ClassificationModel, …
 
-    `kind` says which of them is wanted, and a bundle of another task is refused.
+    With `kind` the result is typed, and a bundle of another task is refused: `load("es-en", TranslationModel)`.
+    `device` is auto, cpu, cuda, …; `threads` is the number of CPU threads.
     """
+    check_path(path, "path")
     found = bundles.read(Path(path))
     task = task_of(found)
     if not issubclass(task.model, kind):
-        raise UsageError(f"{path}: is a model for {task.name}; use it with: mirada {task.verb} {path}")
+        raise wrong_verb(task.name, path)
     where = settle(device, threads)
     config = found.path / "config.yaml"
     try:
@@ -47,7 +49,7 @@ def load(path: str | Path, kind: type[Model] = Model, *, device: str = "auto", t
         sections |= {name: task.sections[name] for name in task.used}
         built = configuration.build(sections, {name: found.config.get(name) for name in sections})
         preprocessor = task.open(found.files, found.path)
-        with torch.device("meta"):  # an outline without numbers: what does not fit takes no memory
+        with torch.device("meta"):  # no memory is allocated before the shapes are known to fit
             outline = task.network(built["model"], preprocessor)
     except ConfigError as error:
         raise BundleError(f"{config}: does not describe a model ({error})") from None
@@ -58,6 +60,20 @@ def load(path: str | Path, kind: type[Model] = Model, *, device: str = "auto", t
         lay_out(network)
     values = {**found.config, **{name: section.model_dump(mode="json") for name, section in built.items()}}
     return task.model(found.path, found.card, values, network, preprocessor, where)
+
+
+def wrong_verb(task: str, path: str | Path) -> UsageError:
+    """The error for a bundle of another task than a verb is for."""
+    return UsageError(
+        f"{path}: is a model for {task}; use it with: mirada {_task({'task': task}, Path(path)).verb} {path}"
+    )
+
+
+def check_path(given: Any, name: str, several: bool = False) -> None:
+    """Refuse what is neither a path nor None; `several` allows a list of paths."""
+    for path in given if several and isinstance(given, (list, tuple)) else [given]:
+        if path is not None and not isinstance(path, (str, Path)):
+            raise UsageError(f"{name} must be a path, not {path!r:.40} ({type(path).__name__})")
 
 
 def task_of(found: Bundle) -> Task:
@@ -74,12 +90,12 @@ def _task(card: Mapping[str, Any], path: Path) -> Task:
 
 
 def info(path: str | Path) -> dict[str, Any]:
-    """What a bundle is: its card, and its configuration."""
+    """The card and the configuration of a bundle."""
     return {**bundles.read_card(Path(path)), "config": bundles.read_config(Path(path))}
 
 
 def _whole(about: dict[str, Any], path: Path) -> dict[str, Any]:
-    """What a bundle says of itself, with everything in it that `info_text` reads."""
+    """A bundle's description, checked to have everything that `info_text` reads."""
     task = _task(about, path)
     try:
         configuration.model_name(about["config"])
@@ -92,17 +108,17 @@ def _whole(about: dict[str, Any], path: Path) -> dict[str, Any]:
 
 
 def imported(about: dict[str, Any]) -> tuple[str, str] | None:
-    """Where a model comes from that was not trained here."""
+    """The origin of an imported model."""
     found = about.get("imported")
     return ("imported", "; ".join([f"{found['type']} from {found['from']}", *found["notes"]])) if found else None
 
 
 def info_text(path: str | Path) -> str:
-    """The same for a person."""
+    """The description of a bundle, as text."""
     about = _whole(info(path), Path(path))
     data, run, model = about["data"], about["training"], about["config"]["model"]
     origin = imported(about)
-    unknown = ("data", "dev") if origin else ()  # of a model from elsewhere
+    unknown = ("data", "dev") if origin else ()  # an imported model has no data
     lines = [
         ("task", about["task"]),
         ("model", f"{about['model']}, {about['parameters']:,} parameters"),
@@ -130,6 +146,6 @@ def info_text(path: str | Path) -> str:
 
 
 def aligned(lines: Sequence[tuple[str, str]]) -> str:
-    """Names and texts below each other."""
+    """Names and values in two columns."""
     width = max(11, *(len(name) for name, _ in lines))
     return "\n".join(f"{name:<{width}} {value}" for name, value in lines)

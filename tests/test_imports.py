@@ -18,6 +18,7 @@ ROOT = Path(mirada.__file__).parent
 # and that needs little may have a place of its own, below that of its package.
 LAYERS = [
     ["errors"],
+    ["predictions"],
     ["files"],
     ["parsing", "former_names"],
     ["card", "tensors"],
@@ -32,11 +33,13 @@ LAYERS = [
     ["metrics"],
     ["bundle"],
     ["inspection"],
+    ["engines"],
     ["tasks"],
     ["loading"],
     ["training", "exchange"],
-    ["api"],
+    ["settings"],
     ["console"],
+    ["api"],
     ["compare"],
     ["tasks.*.report"],
     ["demo"],

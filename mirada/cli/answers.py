@@ -1,7 +1,7 @@
-"""Answers that come a chunk at a time, one for each line of the input: to standard output, or to a file.
+"""Predictions for each line of the input, a chunk at a time, as text or JSON: to standard output, or to a file.
 
-Until all are there, the file is `<out>.partial`, always a whole number of lines, and `<out>.partial.json` says whose
-answers they are. The same command continues it after an interruption.
+Until it is complete, the file is `<out>.partial`, always a whole number of lines, and `<out>.partial.json` records what
+it belongs to. The same command continues it after an interruption.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import os
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from mirada.cli.app import say
 from mirada.cli.input import Given
@@ -25,17 +25,41 @@ from mirada.cli.output import cannot_write, check_new, standard_output
 from mirada.cli.progress import Progress
 from mirada.errors import Interrupted, MiradaError, UsageError
 from mirada.files import sync_folder, write_text
+from mirada.predictions import Prediction
 
 SAVE_SECONDS = 1.0
-"""How often it is recorded how far the answers are; a kill loses the work since then."""
+"""How often the state of the file is recorded; a kill loses the work since then."""
 
 Job = dict[str, Any]
-"""What decides the answers besides the input: the verb, the bundle, the options."""
+"""What decides the predictions besides the input: the verb, the bundle, the options."""
 
-Answer = Callable[[int, list[str], Progress], tuple[list[str], int]]
-"""The answers to a chunk of the input, each with its line ends, and how many of them failed.
 
-It is told how many answers there are before."""
+class Lines(NamedTuple):
+    """A chunk of the input."""
+
+    texts: list[str]
+    first: int = 1
+    """The number of the first of them."""
+    progress: Callable[[int], None] = lambda done: None
+    """Called with the number of texts that are done."""
+
+
+Predict = Callable[[Lines], Iterable[Prediction]]
+"""The predictions for a chunk of the input."""
+
+
+class Answer(Protocol):
+    """What a verb answers: a prediction, an evaluation, …"""
+
+    @property
+    def notes(self) -> Any: ...
+    def as_dict(self) -> dict[str, Any]: ...
+    def as_text(self) -> str: ...
+
+
+def formatted(answer: Answer, json_: bool) -> str:
+    """An answer as a line of JSON, or as text for a person."""
+    return json.dumps(answer.as_dict(), ensure_ascii=False) if json_ else answer.as_text()
 
 
 def job_of(verb: str, bundle: Path, **options: Any) -> Job:
@@ -44,21 +68,31 @@ def job_of(verb: str, bundle: Path, **options: Any) -> Job:
 
 
 def write_answers(
-    given: Given, out: Path | None, job: Job, answer: Answer, finish: Callable[[Path], None] | None = None
+    given: Given,
+    out: Path | None,
+    job: Job,
+    predict: Predict,
+    *,
+    json_: bool = False,
+    finish: Callable[[Path], None] | None = None,
 ) -> int:
-    """Answer the input a chunk at a time, to `out` or standard output; returns how many answers failed.
+    """Write the predictions for the input to `out` or standard output; returns how many inputs have none.
 
     What an interrupted call of the same job left in `<out>.partial` is continued. At the end that file gets the name
     `out`, or `finish` makes `out` of it.
     """
-    answers: _Answers = _Stdout() if out is None else _Partial(out, job, finish)
+    for _ in predict(Lines([])):  # wrong options are refused before anything is written
+        pass
+    answers: _Answers = _Stdout() if out is None else _Partial(out, {**job, "json": json_}, finish)
     progress = Progress(given, shown=out is not None or not sys.stdout.isatty())
     try:
         with answers, progress:
             for chunk in answers.remaining(given):
                 progress.start(answers.state.done)
-                rows, failed = answer(answers.state.answered, chunk, progress)
-                answers.add(chunk, rows, failed)
+                first = answers.state.answered + 1
+                predictions = list(predict(Lines(chunk, first, progress)))
+                rows = [_row(prediction, number, json_) for number, prediction in enumerate(predictions, first)]
+                answers.add(chunk, rows, sum(prediction.problem is not None for prediction in predictions))
             answers.finish()
     except KeyboardInterrupt:
         raise Interrupted(f"interrupted after {progress.far(answers.state.done)}{answers.hint()}") from None
@@ -69,18 +103,28 @@ def write_answers(
     return answers.state.failed
 
 
+def _row(prediction: Prediction, number: int, json_: bool) -> str:
+    """A prediction with its line ends; its problem and its notes are printed as messages."""
+    where = prediction.where(number)
+    if prediction.problem:
+        say(f"mirada: {where}: {prediction.problem}; its line is left empty")
+    for remark in prediction.notes:
+        say(f"mirada: {where}: {remark}")
+    return (formatted(prediction, True) if json_ else prediction.as_text(number)) + "\n"
+
+
 class _State(NamedTuple):
-    """How far the answers are: one value, so that an interruption finds either the old one or the new one."""
+    """How far the work is: one value, so that an interruption finds either the old one or the new one."""
 
     done: int = 0
-    """Inputs that are dealt with."""
+    """Inputs that are done."""
     answered: int = 0
-    """Answers to them; a file of many images has many."""
+    """Their predictions; a file of many images has many."""
     failed: int = 0
     size: int = 0
-    """Bytes of all answers."""
+    """Bytes of all predictions."""
     digest: str = hashlib.sha256().hexdigest()
-    """Of all inputs that are dealt with, each mixed into the digest of those before."""
+    """A chained digest of all inputs that are done."""
 
     def after(self, chunk: list[str], rows: list[str], failed: int, size: int) -> _State:
         digest = _mixed(self.digest, chunk)
@@ -94,7 +138,7 @@ def _mixed(digest: str, inputs: list[str]) -> str:
 
 
 class _Answers(ABC):
-    """Answers that are written down."""
+    """Where predictions are written to."""
 
     state = _State()
 
@@ -105,11 +149,11 @@ class _Answers(ABC):
         return
 
     def remaining(self, given: Given) -> Iterator[list[str]]:
-        """The chunks of the input that are not answered yet."""
+        """The chunks of the input that are still to do."""
         return iter(given)
 
     def add(self, chunk: list[str], rows: list[str], failed: int) -> None:
-        """Write down the answers to a chunk."""
+        """Write the predictions for a chunk."""
         content = "".join(rows)
         state = self.state.after(chunk, rows, failed, self.write(content))
         self.state = state
@@ -137,14 +181,14 @@ class _Stdout(_Answers):
 
 
 class _Partial(_Answers):
-    """`<out>.partial`, and the record of whose answers it has and how many."""
+    """`<out>.partial`, and the record of what it belongs to and how far it is."""
 
     def __init__(self, out: Path, job: Job, make: Callable[[Path], None] | None):
         check_new(out, "--out")
         self.out, self.job, self._make = out, json.loads(json.dumps(job)), make
         self.partial = out.with_name(out.name + ".partial")
         self.record = out.with_name(out.name + ".partial.json")
-        self._ours = True  # not once it is known that the answers are those of another input
+        self._ours = True  # False once the input turns out to be another one
         self._saved = 0.0
         self._finished = False
         self._file: io.FileIO | None = None
@@ -245,7 +289,7 @@ class _Partial(_Answers):
         self._saved = time.monotonic()
 
     def _found(self) -> _State:
-        """How far an earlier call came, if its job is the same."""
+        """The state that an earlier call of the same job left."""
         try:
             found = json.loads(self.record.read_bytes())
             job = dict(found["job"])

@@ -1,4 +1,4 @@
-"""What the verbs share: the program, options that several verbs have, and lines for the person."""
+"""The program that verbs register on, the options that several of them share, and messages to the user."""
 
 from __future__ import annotations
 
@@ -18,26 +18,31 @@ from mirada.errors import UsageError
 
 F = TypeVar("F", bound=Callable[..., None])
 QUIET, NORMAL, VERBOSE = -1, 0, 1
+PANELS = (TRAIN, USE, LOOK, DATA, EXCHANGE, OTHER) = (
+    "Train", "Use", "Look inside", "Data", "Exchange", "Other commands"
+)  # fmt: skip
+"""The groups of verbs in `mirada --help`, in their order."""
 
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say where the time goes.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the result and errors, nothing else.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show how long each step takes.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only results and errors.")]
 
 
 class Program(typer.Typer):
-    """The command line; each of its verbs takes --verbose and --quiet too."""
+    """The command line: a verb a function, in one of the panels of its help; each takes --verbose and --quiet too."""
 
-    def command(self, *args: Any, **kwargs: Any) -> Callable[[F], F]:
-        register = super().command(*args, **kwargs)
-
+    def command(self, name: str | None = None, *, panel: str = OTHER, **kwargs: Any) -> Callable[[F], F]:
         def verb(function: F) -> F:
+            called = name or function.__name__.strip("_")
+            register = super(Program, self).command(called, rich_help_panel=panel, **kwargs)
             register(_with_verbosity(function))
+            self.registered_commands.sort(key=lambda one: (PANELS.index(str(one.rich_help_panel)), str(one.name)))
             return function
 
         return verb
 
 
 def _with_verbosity(function: Callable[..., None]) -> Callable[..., None]:
-    """The same verb with two more options, which it need not know of."""
+    """Add --verbose and --quiet to a verb."""
 
     @wraps(function)
     def verb(*args: Any, verbose: bool, quiet: bool, **given: Any) -> None:
@@ -62,7 +67,7 @@ def _with_verbosity(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def _refuse_empty(parameter: inspect.Parameter) -> None:
-    """An empty text names no file, task or language: `--out ""` is a mistake, not the current folder."""
+    """Refuse an empty name of a file, task or language: `--out ""` is a mistake, not the current folder."""
     kind, info = get_args(parameter.annotation)[:2]
     option = isinstance(info, OptionInfo)
     meant: type | None = Path if Path in _leaves(kind) else str if option and str in _leaves(kind) else None
@@ -81,14 +86,12 @@ def _refuse_empty(parameter: inspect.Parameter) -> None:
 
 
 def _leaves(kind: Any) -> set[Any]:
-    """The types in `list[Path] | None`."""
+    """The types in an annotation: Path and None in `list[Path] | None`."""
     inner = get_args(kind)
     return {leaf for part in inner for leaf in _leaves(part)} if inner else {kind}
 
 
 app = Program(
-    no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -99,24 +102,32 @@ Bundle = Annotated[
 Pairs = Annotated[
     list[Path] | None,
     typer.Argument(
-        help="Files of the task: pairs (TSV, CSV, TMX, PO, …), a table, a text, a folder of images.",
+        help="Data files of the task: sentence pairs (TSV, CSV, TMX, PO, …), a table, a text, a folder of images.",
         show_default=False,
     ),
 ]
 SourceFile = Annotated[
-    Path | None, typer.Option(help="A file of source sentences, one a line; goes with --target.", show_default=False)
+    Path | None,
+    typer.Option(help="A file of source sentences, one per line; requires --target.", show_default=False),
 ]
 TargetFiles = Annotated[
-    list[Path] | None, typer.Option(help="Their translations, line by line; goes with --source.", show_default=False)
+    list[Path] | None,
+    typer.Option(help="A file of their translations, one per line; requires --source.", show_default=False),
 ]
-Threads = Annotated[int | None, typer.Option(help="CPU threads to use.", show_default="one a core")]
-Device = Annotated[str | None, typer.Option(help="Where to compute: auto, cpu, cuda, …", show_default="auto")]
+Texts = Annotated[
+    list[str] | None,
+    typer.Argument(help="Texts (for image models: image files or .npz); default: lines of stdin.", show_default=False),
+]
+File = Annotated[Path | None, typer.Option(help="Read the lines of this file.", show_default=False)]
+Out = Annotated[Path | None, typer.Option(help="Write to this new file.", show_default="standard output")]
+Threads = Annotated[int | None, typer.Option(help="CPU threads to use.", show_default="one per core")]
+Device = Annotated[str | None, typer.Option(help="Device to compute on: auto, cpu, cuda, …", show_default="auto")]
 From = Annotated[str | None, typer.Option("--from", help="Source language: es", show_default=False)]
 To = Annotated[str | None, typer.Option("--to", help="Target language: en", show_default=False)]
 Task = Annotated[
     str | None,
     typer.Option(
-        help="What to learn: classification, tagging, language, masked, forecasting, captioning.",
+        help="The task to train for: translation, classification, tagging, language_model, masked_lm, …",
         show_default="translation",
     ),
 ]
@@ -124,25 +135,40 @@ Columns = Annotated[
     str | None,
     typer.Option("--columns", "--column", help="Columns by name or number: --columns es,en", show_default=False),
 ]
-Set = Annotated[list[str] | None, typer.Option("--set", help="Any setting: --set train.lr=0.001", show_default=False)]
-AsText = Annotated[bool, typer.Option("--as-text", help="With --file: translate the lines of a file of any format.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="Change a setting (see `mirada settings`): --set train.lr=0.001", show_default=False),
+]
+AsText = Annotated[bool, typer.Option("--as-text", help="Read --file as lines of text whatever its format.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, one line per result.")]
+Beam = Annotated[int | None, typer.Option(help="Beam size: hypotheses kept at each step.", show_default="5")]
+NBest = Annotated[int | None, typer.Option(help="Print this many hypotheses with scores.", show_default="1")]
+Temperature = Annotated[
+    float | None,
+    typer.Option(help="Sampling temperature: below 1 likely tokens get likelier, above 1 less so.", show_default="1"),
+]
+TopK = Annotated[int | None, typer.Option(help="Sample among the k likeliest tokens only.", show_default=False)]
+TopP = Annotated[
+    float | None,
+    typer.Option(help="Sample among the likeliest tokens with this total probability only.", show_default=False),
+]
+SampleSeed = Annotated[int | None, typer.Option(help="Random seed for sampling.", show_default="0")]
 
 _verbosity = NORMAL
 
 
 def verbosity() -> int:
-    """How much to print: QUIET, NORMAL or VERBOSE."""
+    """How much is printed: QUIET, NORMAL or VERBOSE."""
     return _verbosity
 
 
 def quiet() -> bool:
-    """Whether only the result and errors are to be printed."""
+    """Whether only results and errors are printed."""
     return verbosity() == QUIET
 
 
 def _set_verbosity(verbose: bool, quiet: bool) -> None:
-    """Flags before the verb and flags after it mean the same."""
+    """Set how much is printed; flags before and after the verb mean the same."""
     global _verbosity
     if (verbose or _verbosity == VERBOSE) and (quiet or _verbosity == QUIET):
         raise UsageError("--verbose and --quiet contradict each other; leave out one")
@@ -175,11 +201,11 @@ def listed(names: str | None) -> list[str]:
 
 
 def say(text: str) -> None:
-    """A line for the person, not for the pipe: an error, or the result."""
+    """Print a message to standard error."""
     print(text, file=sys.stderr, flush=True)
 
 
 def note(text: str) -> None:
-    """A line for the person that --quiet leaves out."""
+    """Print a message that --quiet suppresses."""
     if not quiet():
         say(text)

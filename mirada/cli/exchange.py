@@ -1,4 +1,4 @@
-"""Verbs that bring models in from elsewhere: import."""
+"""Verbs that exchange models with other toolkits: import."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from mirada.cli.app import app, note, say
+from mirada.cli.app import EXCHANGE, app, note, say
 from mirada.errors import UsageError
 
 
-@app.command("import")
+@app.command("import", panel=EXCHANGE)
 def import_(
     checkpoint: Annotated[
         Path,
@@ -20,9 +20,9 @@ def import_(
             show_default=False,
         ),
     ],
-    out: Annotated[Path | None, typer.Option(help="Where the bundle goes.", show_default=False)] = None,
+    out: Annotated[Path | None, typer.Option(help="The directory to write the bundle to.", show_default=False)] = None,
 ) -> None:
-    """Make a bundle of a published checkpoint in Hugging Face's layout; nothing in it is run."""
+    """Convert a published checkpoint in Hugging Face's layout into a bundle; no code in it is run."""
     from mirada.bundle import read_card
     from mirada.exchange import import_checkpoint
     from mirada.tasks import find

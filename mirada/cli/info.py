@@ -1,4 +1,4 @@
-"""Verbs that tell: what a bundle is, which models there are."""
+"""Verbs that describe: bundles, models, settings."""
 
 from __future__ import annotations
 
@@ -7,23 +7,24 @@ from typing import Annotated
 
 import typer
 
-from mirada.cli.app import Bundle, Json, app
+from mirada.cli.answers import formatted
+from mirada.cli.app import LOOK, TRAIN, Bundle, Json, Task, app
 
 
-@app.command()
+@app.command(panel=LOOK)
 def info(bundle: Bundle, json_: Json = False) -> None:
-    """What a bundle is: languages, size, data, scores, how it was trained."""
+    """Describe a bundle: its task, size, data, scores, and how it was trained."""
     from mirada import api
 
     print(json.dumps(api.info(bundle), indent=2, ensure_ascii=False) if json_ else api.info_text(bundle))
 
 
-@app.command()
+@app.command(panel=TRAIN)
 def models(
-    sizes: Annotated[bool, typer.Option("--sizes", help="The published models, and how large they are.")] = False,
+    sizes: Annotated[bool, typer.Option("--sizes", help="List published models and their sizes instead.")] = False,
     json_: Json = False,
 ) -> None:
-    """The lineage: every model that can be trained, its year, formula, paper, and the tasks it serves."""
+    """List the models that can be trained, with their year, formula, paper and tasks."""
     from mirada.models import lineage
 
     if sizes:
@@ -63,3 +64,21 @@ def _sizes(json_: bool) -> None:
                 row["note"],
             )
         )
+
+
+@app.command(panel=TRAIN)
+def settings(
+    name: Annotated[
+        str | None, typer.Argument(help="A section (train) or a setting (train.lr) to show.", show_default=False)
+    ] = None,
+    task: Task = None,
+    model: Annotated[
+        str | None, typer.Option(help="The architecture (see `mirada models`).", show_default="by the task")
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """List every setting of `--set` and `--config`: its type, default and meaning."""
+    from mirada.settings import list_settings
+
+    for setting in list_settings(name, task, model):
+        print(formatted(setting, json_))

@@ -1,4 +1,4 @@
-"""Verbs that learn: check, train, and the built-in corpus and demonstration."""
+"""Verbs that train models, and check the data before: train, check, compare."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Annotated
 import typer
 
 from mirada.cli.app import (
+    DATA,
+    TRAIN,
     Columns,
     Device,
     From,
@@ -23,45 +25,43 @@ from mirada.cli.app import (
     To,
     app,
     listed,
-    note,
     say,
     verbosity,
 )
-from mirada.cli.output import check_new, new_file
-from mirada.errors import UsageError, counted
+from mirada.cli.output import new_file
+from mirada.errors import UsageError
 
 
-@app.command()
+@app.command(panel=TRAIN)
 def train(
     pairs: Pairs = None,
-    out: Annotated[Path | None, typer.Option(help="Where the bundle goes.", show_default=False)] = None,
+    out: Annotated[Path | None, typer.Option(help="The directory to write the bundle to.", show_default=False)] = None,
     task: Task = None,
     dev: Annotated[
         list[Path] | None,
-        typer.Option(help="The dev set; pairs twice: source, target file.", show_default="a part is held out"),
+        typer.Option(help="The dev set; for two files, give it twice.", show_default="a part is held out"),
     ] = None,
     source: SourceFile = None,
     target: TargetFiles = None,
     from_: From = None,
     to: To = None,
     columns: Columns = None,
-    base: Annotated[
-        Path | None, typer.Option(help="Go on from this bundle: fine-tune it on new data.", show_default=False)
-    ] = None,
+    base: Annotated[Path | None, typer.Option(help="Fine-tune this bundle on the data.", show_default=False)] = None,
     model: Annotated[
         str | None,
-        typer.Option(help="The architecture: a name from `mirada models`.", show_default="by the task: transformer, …"),
+        typer.Option(help="The architecture (see `mirada models`).", show_default="by the task: transformer, …"),
     ] = None,
     preset: Annotated[
-        str | None, typer.Option(help="Sizes: tiny, small, base, big, auto.", show_default="auto: by the budget")
+        str | None, typer.Option(help="Model size: tiny, small, base, big, auto.", show_default="auto: by the budget")
     ] = None,
     minutes: Annotated[
-        float | None, typer.Option(help="Train this long, everything counted.", show_default="until it stops improving")
+        float | None,
+        typer.Option(help="Train for this long, all in all.", show_default="until it stops improving"),
     ] = None,
     epochs: Annotated[
         int | None, typer.Option(help="Train for this many passes over the data.", show_default=False)
     ] = None,
-    steps: Annotated[int | None, typer.Option(help="Train for this many optimiser steps.", show_default=False)] = None,
+    steps: Annotated[int | None, typer.Option(help="Train for this many optimizer steps.", show_default=False)] = None,
     config: Annotated[Path | None, typer.Option(help="A YAML file of settings.", show_default=False)] = None,
     set_: Set = None,
     seed: Annotated[
@@ -70,12 +70,10 @@ def train(
     ] = None,
     threads: Threads = None,
     device: Device = None,
-    resume: Annotated[
-        Path | None, typer.Option(help="Go on with the training in this bundle.", show_default=False)
-    ] = None,
+    resume: Annotated[Path | None, typer.Option(help="Resume the training in this bundle.", show_default=False)] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the bundle at --out.")] = False,
 ) -> None:
-    """Train a model from files, a translator unless --task is another, or go on with an interrupted training."""
+    """Train a model from files (a translator, unless --task is given), or resume an interrupted training."""
     from mirada import api
     from mirada import config as configuration
     from mirada.console import Console
@@ -110,7 +108,7 @@ def train(
     say(f"the bundle is in {trained.path}; try: {trained.try_it}")
 
 
-@app.command()
+@app.command(panel=DATA)
 def check(
     pairs: Pairs = None,
     source: SourceFile = None,
@@ -154,33 +152,33 @@ def check(
     print(json.dumps(diagnosis.as_dict(), indent=2, ensure_ascii=False) if json_ else diagnosis.as_text())
 
 
-@app.command()
+@app.command(panel=TRAIN)
 def compare(
     pairs: Pairs = None,
     task: Task = None,
     models: Annotated[
         str | None,
         typer.Option(
-            help="Names from `mirada models`, with commas between.",
+            help="The models, separated by commas (see `mirada models`).",
             show_default="by the task: seq2seq-lstm,seq2seq-lstm+additive,transformer; bag,lstm,transformer; …",
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Where the report and the bundles go.", show_default=False),
+        typer.Option(help="The directory to write the report and the bundles to.", show_default=False),
     ] = None,
     dev: Annotated[
-        list[Path] | None, typer.Option(help="Dev pairs; twice: source file, target file.", show_default=False)
+        list[Path] | None, typer.Option(help="The dev set; for two files, give it twice.", show_default=False)
     ] = None,
     source: SourceFile = None,
     target: TargetFiles = None,
     from_: From = None,
     to: To = None,
     columns: Columns = None,
-    preset: Annotated[str, typer.Option(help="Sizes: tiny, small, base, big.")] = "tiny",
-    minutes: Annotated[float | None, typer.Option(help="Train each model this long.", show_default=False)] = None,
-    epochs: Annotated[int | None, typer.Option(help="Passes over the data, each.", show_default=False)] = None,
-    steps: Annotated[int | None, typer.Option(help="Steps of the optimiser, each.", show_default=False)] = None,
+    preset: Annotated[str, typer.Option(help="Model size: tiny, small, base, big.")] = "tiny",
+    minutes: Annotated[float | None, typer.Option(help="Train each model for this long.", show_default=False)] = None,
+    epochs: Annotated[int | None, typer.Option(help="Train each for this many epochs.", show_default=False)] = None,
+    steps: Annotated[int | None, typer.Option(help="Train each for this many steps.", show_default=False)] = None,
     set_: Set = None,
     seed: Annotated[
         int | None,
@@ -189,7 +187,7 @@ def compare(
     threads: Threads = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is at --out.")] = False,
 ) -> None:
-    """Train several models of a task on the same data and budget, and write one report; the same command resumes."""
+    """Train several models of a task on the same data and budget, and write a report; run it again to resume."""
     from mirada import compare as comparing
     from mirada import config as configuration
     from mirada.console import Console
@@ -219,42 +217,3 @@ def compare(
             listen=console,
         )
     say(f"{result.verdict}\n{result.caution}\nthe report is {result.html}")
-
-
-@app.command()
-def corpus(
-    languages: Annotated[str, typer.Argument(help="es-en, pt-es, …: from Spanish, English, Portuguese to another.")],
-    out: Annotated[Path, typer.Option(help="A TSV file: source, tab, every right translation.", show_default=False)],
-    pairs: Annotated[int, typer.Option(help="How many pairs to write.")] = 10_000,
-    seed: Annotated[int, typer.Option(help="Another seed gives other sentences.")] = 0,
-    part: Annotated[str, typer.Option(help="training or test; they share no sentence.")] = "training",
-    alignments: Annotated[
-        Path | None, typer.Option(help="Word alignments, a line a pair: 0-0 1-2 …", show_default=False)
-    ] = None,
-) -> None:
-    """Write the built-in language as files: sentence pairs, and which word translates which."""
-    from mirada import builtin
-
-    for path, option in ((out, "--out"), (alignments, "--alignments")):
-        check_new(path, option)
-    with ExitStack() as stack:
-        aligned = stack.enter_context(new_file(alignments, "--alignments")) if alignments else None
-        examples = builtin.choose(languages, part, pairs, seed)
-        written = builtin.write(examples, stack.enter_context(new_file(out, "--out")), aligned)
-    note(
-        f"wrote {counted(written, 'pair')} to {out}" + (f" and their alignments to {alignments}" if alignments else "")
-    )
-
-
-@app.command()
-def demo(
-    out: Annotated[Path, typer.Option(help="Where everything goes.")] = Path("demo"),
-    minutes: Annotated[float, typer.Option(help="Train this long, everything counted.")] = 4.0,
-    threads: Threads = None,
-) -> None:
-    """Train Spanish → English on the built-in corpus, translate, score, draw: the main job in five minutes."""
-    from mirada import demo as script
-    from mirada.console import Console
-
-    with Console(verbosity=verbosity()) as console:
-        script.run(out, minutes, threads, console)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import wrap
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
 from mirada.errors import UsageError
+from mirada.predictions import Drawable
 
 CELL = 0.2
 """Inches of an image for each weight, so that the tokens beside them can be read."""
@@ -18,8 +20,8 @@ MOST_CELLS = 40_000
 """Weights in an image; more make it larger than programs that show images like."""
 
 
-@dataclass(frozen=True)
-class CrossAttention:
+@dataclass(frozen=True, eq=False, repr=False)
+class CrossAttention(Drawable):
     """Where each target token looked in the source while it was chosen."""
 
     source: list[str]  # S tokens, the last is </s>
@@ -29,6 +31,14 @@ class CrossAttention:
     weights: npt.NDArray[np.float32]  # [L, H, T, S], each row sums to 1
     sentence: str = ""
     """What was translated."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The tokens, the translation and the weights as plain lists."""
+        tokens = {"source": self.source, "target": self.target, "translation": self.text}
+        return {**tokens, "weights": self.weights.tolist()}
+
+    def __repr__(self) -> str:
+        return f"<CrossAttention {self.sentence!r} → {self.text!r}: weights {self.weights.shape} [L, H, T, S]>"
 
     @property
     def mean(self) -> npt.NDArray[np.float32]:
@@ -45,7 +55,7 @@ class CrossAttention:
             return means, f"the mean of the {heads} heads of each layer"
         return means.mean(axis=0, keepdims=True), f"the mean of all {layers * heads} heads"
 
-    def draw(self, path: str | Path) -> None:
+    def draw(self, path: str | Path | BinaryIO) -> None:
         """An image: a row a layer, a column a head, darker is more, with its scale; the sentence is the title.
 
         Of a long sentence, whose heads would not fit on a page, the mean of each layer is drawn.

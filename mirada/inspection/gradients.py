@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +21,11 @@ from torch import Tensor, nn
 
 from mirada.errors import UsageError
 from mirada.nn.recurrent import Cell, Memory, Recurrent, largest_singular_value
+from mirada.predictions import Prediction
 
 
-@dataclass(frozen=True)
-class Fading:
+@dataclass(frozen=True, eq=False)
+class Fading(Prediction):
     """The gradients of one network on one sequence."""
 
     name: str
@@ -36,6 +38,16 @@ class Fading:
         """The factor by which the gradient changes with each step back, on average (geometric mean)."""
         known = self.norms[self.norms > 0]
         return float((known[-1] / known[0]) ** (1 / (len(known) - 1))) if len(known) > 1 else 0.0
+
+    def values(self) -> dict[str, Any]:
+        about = {"name": self.name, "per_step": self.per_step, "largest_singular_values": self.singular}
+        return {**about, "norms": self.norms.tolist()}
+
+    def as_text(self, number: int = 1) -> str:
+        values = ", ".join(f"{gate} {value:.2f}" for gate, value in self.singular.items())
+        shown = [0, *(2**k for k in range(16) if 2**k < len(self.norms))]
+        steps = "   ".join(f"{step}: {self.norms[step] / self.norms[0]:.3g}" for step in shown)
+        return f"{self.name}: ×{self.per_step:.3f} a step back; largest singular value of W: {values}\n    {steps}"
 
 
 def half_square(h: Tensor) -> Tensor:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import wrap
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
 from mirada.inspection.attention import shown
+from mirada.predictions import Drawable
 
 
-@dataclass(frozen=True)
-class ImageAttention:
+@dataclass(frozen=True, eq=False, repr=False)
+class ImageAttention(Drawable):
     """Where in the image each token looked while it was chosen."""
 
     image: npt.NDArray[np.uint8]  # [H, W, C]
@@ -22,12 +24,19 @@ class ImageAttention:
     """The caption."""
     weights: npt.NDArray[np.float32]  # [L, H, T, rows, columns], of each token they sum to 1
 
+    def as_dict(self) -> dict[str, Any]:
+        """The tokens, the caption and the weights as plain lists."""
+        return {"tokens": self.tokens, "caption": self.text, "weights": self.weights.tolist()}
+
+    def __repr__(self) -> str:
+        return f"<ImageAttention {self.text!r}: weights {self.weights.shape} [L, H, T, rows, columns]>"
+
     @property
     def mean(self) -> npt.NDArray[np.float32]:
         """[T, rows, columns]: the average over the heads of all layers."""
         return np.asarray(self.weights.mean(axis=(0, 1)))
 
-    def draw(self, path: str | Path) -> None:
+    def draw(self, path: str | Path | BinaryIO) -> None:
         """A row a token: the average of all heads, then every head; what is looked at is light, the rest is dark."""
         from matplotlib.cm import ScalarMappable
         from matplotlib.colors import Normalize

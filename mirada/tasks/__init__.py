@@ -1,7 +1,8 @@
 """The tasks: a folder each, which holds all that is its own and is imported when it is needed.
 
-A task's folder has a module `task` with the task itself as `TASK`. Other packages add theirs by an entry point of the
-group `mirada.tasks`, whose name is the task's and whose value is such a package.
+A task's folder has a module `task` with the task itself as `TASK`, and may have a module `command` whose function
+`register(app)` adds its verbs to the command line. Other packages add theirs by an entry point of the group
+`mirada.tasks`, whose name is the task's and whose value is such a package.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
-from mirada.config import nearest
 from mirada.errors import UsageError
 from mirada.former_names import current_task
 
@@ -32,6 +32,8 @@ def find(name: str) -> Task:
     found = packages()
     name = current_task(name)
     if name not in found:
+        from mirada.config import nearest  # not before: the command line asks for the packages alone
+
         raise UsageError(f"--task {name}: there is no such task{nearest(name, found)}")
     task: Task = import_module(f"{found[name]}.task").TASK
     return task

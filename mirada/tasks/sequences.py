@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import torch
 from torch import Tensor, nn
@@ -12,7 +11,6 @@ from mirada.contracts import PAD, SequenceBatch, Validation
 from mirada.data.tokenizer import Tokenizer
 from mirada.data.vectors import initialise, read_vectors, wanted_words
 from mirada.errors import UsageError
-from mirada.inspection.embeddings import Embeddings
 
 CELLS = 16_384
 """Tokens, padding counted, that are read at the same time."""
@@ -34,14 +32,6 @@ def validation(
     loss = -probabilities.gather(1, expected[:, None]).clamp_min(1e-30).log().mean().item()
     accuracy = 100 * (predicted == expected).float().mean().item()
     return Validation(accuracy, "accuracy", figures={"loss": loss}, example=example(int(predicted[0])))
-
-
-def embeddings_of(network: nn.Module, tokenizer: Tokenizer, where: Path) -> Embeddings:
-    """The word vectors of a network that has some."""
-    table = getattr(network, "embedding", None)
-    if not isinstance(table, nn.Embedding):
-        raise UsageError(f"{where}: its model has no word vectors")
-    return Embeddings(tokenizer, table.weight.detach().cpu(), where)
 
 
 def start_from_vectors(network: nn.Module, tokenizer: Tokenizer, path: str | None) -> list[str]:

@@ -1,9 +1,9 @@
-"""What a task is, and what every trained model has: all that training, bundles and the command line know of a task.
+"""What a task is: all that training, bundles and the command line know of it.
 
-    Task      its settings, how its data is read, what is learned from it, which model class its bundles open as
-    Prepared  its data, ready to train on
-    Preprocessor       all that using a model needs besides its weights: tokenizers, labels, a scale
-    Model     a trained model with the task's verbs: translate, classify, …
+    Task          its settings, how its data is read, its loss, the model class that its bundles open as
+    Prepared      its data, ready to train on
+    Preprocessor  what a model needs besides its weights: tokenizers, labels, a scale
+    Model         a trained model with the task's verbs: translate, classify, … (`tasks/model.py`)
 
 One loop trains all of them, one function writes all bundles and one opens them; a task is what differs.
 """
@@ -13,22 +13,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol
 
-import torch
 from torch import nn
 
-from mirada import config as configuration
 from mirada import models
 from mirada.config import Section, Values
-from mirada.contracts import Loss, Plan, Sizes, Validation
+from mirada.contracts import Loss, Plan, Sizes
 from mirada.data.quality import Notify
-from mirada.decoding import DecodeConfig
-from mirada.errors import UsageError
-from mirada.inspection.gradients import Fading, fading_of
-from mirada.metrics.score import Evaluation
-
-Example = TypeVar("Example")
+from mirada.tasks.model import Model as Model
+from mirada.tasks.model import evenly as evenly
 
 
 class Preprocessor(Protocol):
@@ -84,83 +78,6 @@ class Prepared(Protocol):
     def dev_file(self) -> str:
         """The dev set as text, which `Task.read_dev` reads."""
         ...
-
-
-class Model:
-    """A trained model, opened from its bundle."""
-
-    def __init__(
-        self,
-        path: Path,
-        card: dict[str, Any],
-        config: Values,
-        network: nn.Module,
-        preprocessor: Any,
-        device: torch.device,
-    ):
-        self.path, self.card, self.config = path, card, config
-        self.network, self.preprocessor, self.device = network.eval().to(device), preprocessor, device
-        self.progress: Callable[[int, int], None] = lambda done, total: None
-        """Called from time to time while many examples are worked on; what it raises ends the work."""
-
-    def ids(self, text: str) -> list[int]:
-        """A text as the network gets it."""
-        tokenizer = getattr(self.preprocessor, "tokenizer", None)
-        if tokenizer is None:
-            raise UsageError(f"{self.path}: a model for {self.card['task']} does not read text")
-        found: list[int] = tokenizer.encode([text])[0]
-        return found
-
-    def gradients(self, text: str) -> Fading:
-        """Of a recurrent model: how the gradient of its last state fades on the way back through a text."""
-        return fading_of(f"{self.path.name} ({self.card['model']})", self.network, self.ids(text))
-
-    @property
-    def parameters(self) -> int:
-        return sum(parameter.numel() for parameter in self.network.parameters())
-
-    @property
-    def try_it(self) -> str:
-        """A command to try it with."""
-        raise NotImplementedError
-
-    def sample(self, dev: Any, size: int) -> Any:
-        """At most `size` examples of a dev set, evenly spaced; all of it where examples cannot be left out."""
-        return evenly(dev, size)
-
-    def validate(self, dev: Any, size: int) -> Validation:
-        """A quick score on a sample of the dev set, while training."""
-        raise NotImplementedError
-
-    def score(self, dev: Any) -> Evaluation:
-        """All scores on examples like `Prepared.dev`."""
-        raise NotImplementedError
-
-
-def evenly(examples: list[Example], size: int) -> list[Example]:
-    """At most `size` of the examples, evenly spaced."""
-    if len(examples) <= size:
-        return examples
-    return [examples[number * len(examples) // size] for number in range(size)]
-
-
-SAMPLING = ("temperature", "top_k", "top_p", "seed")
-"""Settings of `decode` that have no say in a search."""
-
-
-class GenerativeModel(Model):
-    """A trained model that writes text, token by token."""
-
-    def decode_config(self, **changes: Any) -> DecodeConfig:
-        """The bundle's way of decoding, with changes (None changes nothing)."""
-        given = {key: value for key, value in changes.items() if value is not None}
-        built = configuration.build({"decode": DecodeConfig}, {"decode": {**self.config.get("decode", {}), **given}})
-        config: DecodeConfig = built["decode"]
-        for name in SAMPLING:
-            default = DecodeConfig.model_fields[name].default
-            if not config.sample and given.get(name, default) != default:
-                raise UsageError(f"{name}={given[name]}: is for sampling; add sample=True (--sample), or leave it out")
-        return config
 
 
 class Task:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import mirada
-from mirada.cli.app import app
+from mirada.cli.app import PANELS, app
 from mirada.errors import counted
 from mirada.tasks.translation.model import TranslationModel
 from tests import toy
@@ -99,6 +102,51 @@ def test_an_empty_name_is_no_name(arguments: list[str], name: str) -> None:
 def test_empty_texts_are_texts(trained: TranslationModel) -> None:
     done = run("translate", trained.path, "", "--prefix", "")
     assert (done.returncode, done.stdout) == (0, "\n")
+
+
+def test_help_is_grouped() -> None:
+    said = run("--help").stdout
+    places = [said.index(f"─ {panel} ─") for panel in PANELS[:-1]]
+    assert places == sorted(places)
+    assert PANELS[-1] not in said  # every verb has its group
+    assert run().stdout == said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        (["translate"], ["'bundle'", "mirada translate --help"]),
+        (["translate", "b", "--bem", "3"], ["--bem", "--beam", "mirada translate --help"]),
+        (["translate", "b", "--beam", "many"], ["--beam many: must be a whole number"]),
+        (["train", "--minutes=x"], ["--minutes x: must be a number", "mirada train --help"]),
+        (["transalte", "b"], ["'transalte'", "'translate'", "mirada --help"]),
+        (["--loud"], ["--loud", "mirada --help"]),
+        (["corpus", "es-en"], ["--out"]),
+    ],
+)
+def test_wrong_use_is_one_line(arguments: list[str], names: list[str]) -> None:
+    done = run(*arguments)
+    assert done.returncode == 2
+    (said,) = done.stderr.splitlines()
+    assert said.startswith("mirada: ")
+    assert all(name in said for name in names)
+
+
+def test_shells_complete_verbs_and_options() -> None:
+    def completed(words: str, number: int) -> list[str]:
+        environment = {"_MIRADA_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(number)}
+        program = "import sys; sys.argv[0] = 'mirada'; from mirada.cli import main; main()"
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.stdout.split()
+
+    assert completed("mirada trans", 1) == ["translate"]
+    assert "--beam" in completed("mirada translate --be", 2)
 
 
 def test_no_help_text_is_a_riddle() -> None:

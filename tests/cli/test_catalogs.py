@@ -50,8 +50,8 @@ def test_a_folder_is_filled_into_the_same_tree(trained: TranslationModel, tree: 
         "en/LC_MESSAGES/sub/b.po": [ROWS[1][1]],
         "other.po": [ROWS[2][1]],
     }
-    assert "passed over, in another language: de/LC_MESSAGES/a.po" in done.stderr
-    assert "passed over, templates: app.pot" in done.stderr
+    assert "skipped, in another language: de/LC_MESSAGES/a.po" in done.stderr
+    assert "skipped, templates: app.pot" in done.stderr
     assert "filled 4 entries in 3 catalogs" in done.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["locale", "new"]
     assert "exists already" in refused("translate", trained.path, "--file", tree, "--out", tmp_path / "new", code=2)
@@ -70,15 +70,15 @@ def test_all_broken_catalogs_are_listed(trained: TranslationModel, tree: Path, t
     assert not (tmp_path / "new").exists()
     done = run(*command, "--skip-broken")
     assert done.returncode == 0, done.stderr
-    assert "passed over broken1.po, which cannot be read" in done.stderr
-    assert "passed over broken2.po, which cannot be read" in done.stderr
+    assert "skipped broken1.po, which cannot be read" in done.stderr
+    assert "skipped broken2.po, which cannot be read" in done.stderr
     assert not (tmp_path / "new" / "broken1.po").exists()
 
 
 def test_folders_with_nothing_to_fill(trained: TranslationModel, tmp_path: Path) -> None:
     out = tmp_path / "new"
     write(tmp_path / "a" / "app.pot", "el gato")
-    assert "has no catalogs (.po) to fill; of a template" in refused(
+    assert "has no catalogs (.po) to fill; make a .po of a template" in refused(
         "translate", trained.path, "--file", tmp_path / "a", "--out", out
     )
     write(tmp_path / "b" / "x.po", ROWS[0][0], language="de")

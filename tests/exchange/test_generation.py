@@ -116,7 +116,7 @@ def test_within_the_context_the_cache_changes_nothing(gpt2: Any) -> None:
     for prompt in PROMPTS:
         written = model.preprocessor.spelling.read(prompt)
         room = CONTEXT - len(written)
-        assert not model.beyond(prompt, room)
+        assert not model.remarks(prompt, room)
         for chosen in model.generate(prompt, tokens=room, beam=1).tokens:
             with torch.inference_mode():
                 h = model.network.encode(SequenceBatch(torch.tensor([written]), torch.tensor([len(written)])))
@@ -146,7 +146,7 @@ def test_writing_beyond_the_context_goes_on_and_is_said(gpt2: Any) -> None:
     assert max(map(len, written)) > CONTEXT
     done = run("generate", folder / "bundle", "The book is", "--tokens", 2 * CONTEXT, "--beam", 1, "--threads", 1)
     assert (
-        done.stderr == f"mirada: the model sees {CONTEXT} tokens at most; beyond them it goes on from the last ones\n"
+        done.stderr == f"mirada: the model sees {CONTEXT} tokens at most; beyond them it continues from the last ones\n"
     )
     assert run("generate", folder / "bundle", "The book is", "--tokens", 9, "--threads", 1).stderr == ""
 

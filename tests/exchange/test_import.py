@@ -148,9 +148,9 @@ def test_a_bert_fills_gaps_from_its_bundle(tmp_path: Path) -> None:
     import_checkpoint(tmp_path / "bert", tmp_path / "bundle")
     model = load(tmp_path / "bundle", device="cpu")
     assert len(model.fill("The [MASK] is crying.", 3)[0]) == 3
-    vectors, tokens = model.embed(["the baby", ""])
-    assert vectors.shape == (2, 12)
-    assert [len(rows) for rows in tokens] == [4, 2]
+    found = model.embed(["the baby", ""])
+    assert [one.vector.shape for one in found] == [(12,), (12,)]
+    assert [len(one.tokens) for one in found] == [4, 2]
 
 
 # --- Marian ---
@@ -331,7 +331,7 @@ def test_the_specials_of_a_bert_are_the_contracts(tmp_path: Path) -> None:
 def test_the_mark_of_a_language_stands_before_every_sentence(tmp_path: Path) -> None:
     save_marian(tmp_path / "marian")
     import_checkpoint(tmp_path / "marian", tmp_path / "bundle")
-    translator = load(tmp_path / "bundle", device="cpu")._translator
+    translator = load(tmp_path / "bundle", device="cpu").translator
     encode = translator.source.encode
     (known, unknown) = translator._cut([">>fra<< el bebé\nllora", ">>deu<< el bebé\nllora"], [], split=True)
     assert [piece.ids for piece in known.pieces] == encode([">>fra<< el bebé", ">>fra<< llora"])

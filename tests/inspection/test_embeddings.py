@@ -63,7 +63,7 @@ def test_a_word_of_several_subwords_is_named_as_such(trained: TranslationModel) 
     pieces = trained.embeddings().pieces("gatos")
     assert "".join(pieces) == "gatos"
     assert done.stdout.startswith(f"gatos (average of {len(pieces)} subwords): ")
-    assert f"no vector of 'gatos', it reads {' + '.join(pieces)}" in done.stderr
+    assert f"no embedding of 'gatos', it reads {' + '.join(pieces)}" in done.stderr
     assert run("neighbours", trained.path, "gato").stderr == ""
 
 

@@ -134,7 +134,7 @@ def test_the_verb(
     assert command(capsys, monkeypatch, "forecast", trained.path, table, "--steps", 5, "--out", again) == ""
     assert again.read_text(encoding="utf-8") == text
     other = command(capsys, monkeypatch, "forecast", trained.path, table, "--steps", 5, "--json", "--seed", 1)
-    found = [json.loads(line) for line in other.splitlines()]
+    found = json.loads(other)["steps"]
     assert list(found[0]) == rows[0]
     assert str(found[0]["close_lower95"]) != rows[1][4]  # other paths
 
@@ -245,22 +245,20 @@ def test_bad_forecasts_get_one_line(
     def said(*arguments: object) -> str:
         return refusal(capsys, monkeypatch, "forecast", trained.path, *arguments)
 
-    assert "--steps 0: a forecast goes from 1 to 10,000" in said(table, "--steps", 0)
+    assert "--steps 0: must be from 1 to 10,000" in said(table, "--steps", 0)
     assert "--steps 10001" in said(table, "--steps", 10_001)
     assert "--samples 1:" in said(table, "--samples", 1)
-    assert "--samples 1000000: ranges over 100 steps need 2 to 500,000 paths" in said(
-        table, "--samples", 10**6, "--steps", 100
-    )
+    assert "--samples 1000000: must be from 2 to 500,000" in said(table, "--samples", 10**6, "--steps", 100)
     assert "--seed -1" in said(table, "--seed", -1)
     assert "no such file" in said(tmp_path / "nothing.csv")
     assert "has no column 'close'" in said(write(tmp_path / "open.csv", {"open": wave(50)}))
-    assert "has 1 rows; to go on, a model needs at least 2" in said(write(tmp_path / "one.csv", {"close": [1.5]}))
+    assert "has 1 rows; a model needs at least 2" in said(write(tmp_path / "one.csv", {"close": [1.5]}))
     two = write(tmp_path / "two.csv", {"close": wave(50), "open": wave(50)})
     assert "needs 1: close" in said(two, "--columns", "close,open")
     assert "cannot be written" in said(table, "--picture", tmp_path / "nowhere" / "a.png")
     assert "cannot be drawn" in said(table, "--picture", tmp_path / "a.text")
     short = write(tmp_path / "short.csv", {"close": wave(60)})
-    assert "has 60 rows; to score forecasts of 24 steps behind 40" in refusal(
+    assert "has 60 rows; to score forecasts of 24 steps after 40" in refusal(
         capsys, monkeypatch, "evaluate", trained.path, short
     )
 

@@ -282,11 +282,11 @@ def test_what_train_refuses(
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (["--tokens", 0], "--tokens 0: write at least 1"),
-        (["--count", 0], "--count 0: write at least 1"),
+        (["--tokens", 0], "--tokens 0: must be at least 1"),
+        (["--count", 0], "--count 0: must be at least 1"),
         (["--count", 2, "--beam", 2], "--count 2: a search (--beam) finds one text"),
-        (["--temperature", 0], "--temperature 0: must be above 0; the likeliest token every time: --beam 1"),
-        (["--temperature", 0.5, "--beam", 2], "--beam 2: a search takes the likeliest"),
+        (["--temperature", 0], "--temperature 0: must be above 0"),
+        (["--temperature", 0.5, "--beam", 2], "--beam 2: searches for the likeliest text"),
         (["--temperature", "inf"], "--temperature inf: must be a finite number"),
     ],
 )

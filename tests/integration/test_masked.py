@@ -89,13 +89,12 @@ def test_what_stands_around_a_gap_is_read_as_it_was_learned(corpus: Path, tmp_pa
 
 def test_vectors_do_not_depend_on_the_batch(mine: MaskedLanguageModel) -> None:
     texts = ["el cielo es azul.", "el sol", "", "el prado es verde. el carbón es negro."]
-    sentences, tokens = mine.embed(texts)
-    assert sentences.shape == (4, 32)
-    for text, vector, states in zip(texts, sentences, tokens, strict=True):
-        alone, own = mine.embed([text])
-        np.testing.assert_allclose(alone[0], vector, atol=1e-5)
-        np.testing.assert_allclose(own[0], states, atol=1e-5)
-        np.testing.assert_allclose(states.mean(0), vector, atol=1e-6)
+    for text, found in zip(texts, mine.embed(texts), strict=True):
+        alone = mine.embed(text)
+        assert found.vector.shape == (32,)
+        np.testing.assert_allclose(alone.vector, found.vector, atol=1e-5)
+        np.testing.assert_allclose(alone.tokens, found.tokens, atol=1e-5)
+        np.testing.assert_allclose(found.tokens.mean(0), found.vector, atol=1e-6)
 
 
 def test_the_verbs(mine: MaskedLanguageModel, corpus: Path, tmp_path: Path) -> None:
@@ -115,7 +114,7 @@ def test_bad_input_gets_one_line(mine: MaskedLanguageModel, corpus: Path, tmp_pa
     assert "there is no gap in 'el sol'" in refused("fill", mine.path, "el sol")
     assert "there is no gap in ''" in refused("fill", mine.path, "")
     assert "the text has bytes that are not UTF-8" in refused("fill", mine.path, "el \udcff [MASK]")
-    assert "--count 0: ask for at least 1 word" in refused("fill", mine.path, "el [MASK]", "--count", 0, code=2)
+    assert "--count 0: must be at least 1" in refused("fill", mine.path, "el [MASK]", "--count", 0, code=2)
     assert "the model takes" in refused("fill", mine.path, "sol " * 500 + "[MASK]")
     (tmp_path / "long.txt").write_text("sol\n" * 699 + "sol " * 500 + "\n", encoding="utf-8")
     named = refused("embed", mine.path, "--file", tmp_path / "long.txt", "--out", tmp_path / "v.npz")

@@ -37,13 +37,13 @@ def test_a_line_beyond_all_measure_is_named_and_the_others_are_translated(traine
     assert done.returncode == 1
     assert done.stdout == f"{THE_CAT}\n\n{THE_CAT}\n"
     assert done.stderr.count("\n") == 1
-    assert "line 2 has 5,000,001 characters; 1,000,000 are translated at most: break it into lines" in done.stderr
+    assert "line 2: has 5,000,001 characters; 1,000,000 are translated at most: break it into lines" in done.stderr
 
 
 def test_prefixes(trained: TranslationModel, tmp_path: Path) -> None:
     done = run("translate", trained.path, CAT, "--prefix", "the old ")
     assert done.stdout == run("translate", trained.path, CAT, "--prefix", "the old").stdout
-    assert "--prefix 'the old ': the space at its end is left out" in done.stderr
+    assert "--prefix 'the old ': the space at its end is ignored" in done.stderr
     long = ("translate", trained.path, CAT, "--prefix", ("the cat " * 300).strip(), "--out", tmp_path / "out.txt")
     assert "the prefix has 600 tokens; the model takes 255; shorten it" in refused(*long)
     assert not (tmp_path / "out.txt").exists()
@@ -103,8 +103,8 @@ def test_texts_of_other_tasks_are_normalised_too(others: dict[str, Any]) -> None
         assert model.ids(" el\xa0gato  ve ") == model.ids("el gato ve")
     odd, clean = others["classify"].classify([" la pel\u0131\u0301cula\xa0", "la pel\u0131\u0301cula"])
     assert odd == clean
-    vectors, _ = others["fill"].embed(["el\xa0gato ", "el gato"])
-    assert np.allclose(vectors[0], vectors[1], atol=1e-6)
+    first, second = others["fill"].embed(["el\xa0gato ", "el gato"])
+    assert np.allclose(first.vector, second.vector, atol=1e-6)
 
 
 def test_a_language_model_reads_every_character(others: dict[str, Any], tmp_path: Path) -> None:

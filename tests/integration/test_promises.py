@@ -40,7 +40,7 @@ def test_a_translation_does_not_depend_on_its_batch(trained: TranslationModel, s
 
 def test_beam_one_is_greedy(trained: TranslationModel, sentences: list[str]) -> None:
     network = trained.network
-    tokenizer = trained._translator.source
+    tokenizer = trained.translator.source
     for sentence in sentences[:20]:
         ids = tokenizer.encode([sentence])[0]
         tokens = [BOS]
@@ -53,7 +53,7 @@ def test_beam_one_is_greedy(trained: TranslationModel, sentences: list[str]) -> 
 
 
 def test_beam_scores_equal_a_teacher_forced_replay(trained: TranslationModel, sentences: list[str]) -> None:
-    tokenizer = trained._translator.source
+    tokenizer = trained.translator.source
     ids = tokenizer.encode(sentences[:30])
     config = DecodeConfig(beam=5, n_best=5)
     for source, hypotheses in zip(

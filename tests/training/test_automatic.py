@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,11 +60,11 @@ def test_a_larger_preset_sees_fewer_words() -> None:
     assert words_seen(TrainConfig(preset="big", minutes=1), 60) is None
 
 
-def train(pairs: Path, out: Path, enough: int, monkeypatch: pytest.MonkeyPatch, **options: object) -> list[Event]:
+def train(pairs: Path, out: Path, enough: int, monkeypatch: pytest.MonkeyPatch, **options: Any) -> list[Event]:
     """A training of a few steps under a budget in minutes, and what it told."""
     events: list[Event] = []
     monkeypatch.setattr(automatic, "ENOUGH_TOKENS", enough)
-    mirada.train(pairs, out=out, minutes=1.2, steps=2, threads=1, listen=events.append, **options)  # type: ignore[arg-type]
+    mirada.train(pairs, out=out, minutes=1.2, steps=2, threads=1, listen=events.append, **options)
     return events
 
 

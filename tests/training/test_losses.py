@@ -16,6 +16,7 @@ from mirada import tasks
 from mirada.contracts import BOS, EOS, PAD, Batch, Loss, SequenceBatch, Sizes, State, Step
 from mirada.data.tokenizer import Tokenizer
 from mirada.decoding import DecodeConfig
+from mirada.engines.torch import TorchEngine
 from mirada.models.bag import Bag, BagConfig
 from mirada.models.bert import Bert, BertConfig, BertForPretraining
 from mirada.models.encoder import EncoderConfig, TransformerEncoder
@@ -262,7 +263,7 @@ def test_a_translation_may_have_its_ratio_and_twenty_more(words: int, ratio: flo
     """Of a model that never ends by itself; the model's own limit holds too."""
     tokenizer = Tokenizer.learn(["a b c d e f g"] * 3, 300)
     endless = Endless(tokenizer.size)
-    translator = Translator(endless, tokenizer, tokenizer, room, torch.device("cpu"))
+    translator = Translator(TorchEngine(endless, torch.device("cpu")), tokenizer, tokenizer, room)
     source = " ".join("abcdefg"[n % 7] for n in range(words))
     assert len(tokenizer.encode([source])[0]) == words
     translator.translate([source], DecodeConfig(beam=1, max_ratio=ratio))

@@ -1,11 +1,12 @@
-"""Captioning, one to many: an image to a text that says what is in it."""
+"""The captioning model: describes images in text."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Unpack, overload
 
 import numpy as np
 import torch
@@ -14,47 +15,53 @@ from mirada.contracts import BOS, Captions, Validation
 from mirada.data.corpus import batched
 from mirada.data.images.batches import Images
 from mirada.data.images.pixels import Pixels
-from mirada.data.images.preprocessing import READ_AT_ONCE, ImageInput, ImageLoader, Seen
-from mirada.decoding import DecodeConfig, Hypothesis, decode
-from mirada.errors import MiradaError
+from mirada.data.images.preprocessing import ImageInput, ImageLoader, LoadedImage
+from mirada.decoding import DecodeConfig, Hypothesis
+from mirada.engines import Engine, GenerationSettings
+from mirada.engines.torch import TorchEngine
 from mirada.inspection.image_attention import ImageAttention
 from mirada.metrics.captioning import CaptionScores, evaluate_captions, exact
 from mirada.metrics.translation import chrf
 from mirada.models.transformer import Captioner
-from mirada.tasks.captioning.data import (
-    read_captions,
-)
+from mirada.predictions import ImagePrediction, ranked
+from mirada.tasks.captioning.data import read_captions
 from mirada.tasks.captioning.preprocessor import CaptionPreprocessor
-from mirada.tasks.task import GenerativeModel
+from mirada.tasks.model import DecodeOptions, GenerativeModel
 
 CELLS = 8192
-"""Patches × beam that are looked at at the same time."""
-
+"""Patches × beam that are processed at the same time."""
 
 MORE = 10
-"""Tokens that a caption may have beyond the longest that was learned from."""
+"""Tokens that a caption may have beyond the longest in the training set."""
 
 
 @dataclass(frozen=True)
-class Caption:
-    """What a model says of an image."""
+class Caption(ImagePrediction):
+    """The caption of an image."""
 
     text: str
     score: float
     """The average log probability of its tokens (with the length penalty of `decode`)."""
     alternatives: tuple[tuple[str, float], ...] = field(default=(), repr=False)
     """The n best texts with their scores, this one first."""
-    notes: tuple[str, ...] = ()
-    """What was done to the image first, "resized from 40×30 to 28×28", and whether the caption was cut."""
     complete: bool = True
-    """False when it was cut at the length limit before the model ended it."""
+    """False if it was cut off at the length limit."""
+
+    def values(self) -> dict[str, Any]:
+        found = {"caption": self.text, "score": round(self.score, 6), "complete": self.complete}
+        return {**super().values(), **found, "alternatives": ranked(self.alternatives, "text", "score")}
+
+    def as_text(self, number: int = 1) -> str:
+        if len(self.alternatives) > 1:
+            return "\n".join(f"{number}\t{score:.4f}\t{text}" for text, score in self.alternatives)
+        return self.text.replace("\n", " ")
 
     def __str__(self) -> str:
         return self.text
 
 
 class CaptionModel(GenerativeModel):
-    """A model that says what is in an image, opened from its bundle."""
+    """A trained captioning model, opened from its bundle."""
 
     network: Captioner
     preprocessor: CaptionPreprocessor
@@ -67,44 +74,52 @@ class CaptionModel(GenerativeModel):
     def image_loader(self) -> ImageLoader:
         return ImageLoader(self.preprocessor.format, self.path)
 
-    @overload
-    def caption(self, images: ImageInput, **decode: Any) -> Caption: ...
-    @overload
-    def caption(self, images: Sequence[ImageInput], **decode: Any) -> list[Caption]: ...
+    @cached_property
+    def engine(self) -> Engine:
+        return TorchEngine(self.network, self.device, self._collate)
 
-    def caption(self, images: ImageInput | Sequence[ImageInput], **decode: Any) -> Caption | list[Caption]:
-        """What is in an image, or in many, in order. `decode` are settings: beam=5, n_best=3, sample=True, …"""
+    def _collate(self, images: Sequence[Pixels], prefixes: Sequence[Sequence[int]]) -> Captions:
+        target = torch.tensor([[BOS, *prefix] for prefix in prefixes])
+        return Captions(self.preprocessor.format.tensor(np.stack(images)), target)
+
+    @overload
+    def caption(  # type: ignore[overload-overlap]
+        self, images: ImageInput, **decode: Unpack[DecodeOptions]
+    ) -> Caption: ...
+    @overload
+    def caption(self, images: Sequence[ImageInput], **decode: Unpack[DecodeOptions]) -> list[Caption]: ...
+
+    def caption(
+        self, images: ImageInput | Sequence[ImageInput], **decode: Unpack[DecodeOptions]
+    ) -> Caption | list[Caption]:
+        """Caption an image (a file or an array), or many, in order. `decode`: see `DecodeOptions`."""
         if isinstance(images, (str, Path, np.ndarray)):
             return self.caption([images], **decode)[0]
         return self._captions(self.image_loader.read(images), self.decode_config(**decode))
 
-    def answer(self, paths: Iterable[str], **decode: Any) -> Iterator[tuple[str, Caption | MiradaError]]:
-        """Each file's caption, or what is wrong with it, in order; an .npz has an answer for every row."""
+    def caption_files(self, paths: Iterable[str], **decode: Unpack[DecodeOptions]) -> Iterator[ImagePrediction]:
+        """Caption files one by one; an .npz has a caption for every row, an unreadable image a `problem`."""
         config = self.decode_config(**decode)
-        for chunk in batched(self.image_loader.look(paths), READ_AT_ONCE):
-            captions = iter(self._captions([found for _, found in chunk if isinstance(found, Seen)], config))
-            for place, found in chunk:
-                yield place, next(captions) if isinstance(found, Seen) else found
+        return self.image_loader.predict(paths, lambda images: self._captions(images, config))
 
-    def _captions(self, images: Sequence[Seen], config: DecodeConfig) -> list[Caption]:
+    def _captions(self, images: Sequence[LoadedImage], config: DecodeConfig) -> list[Caption]:
         found = []
-        for best, (_, notes) in zip(self._best((seen.pixels for seen in images), config), images, strict=True):
+        for best, image in zip(self._best((image.pixels for image in images), config), images, strict=True):
             texts = self.preprocessor.tokenizer.decode([hypothesis.tokens for hypothesis in best])
-            ranked = tuple((text, hypothesis.score) for text, hypothesis in zip(texts, best, strict=True))
-            if not best[0].complete:
-                notes = (*notes, f"the caption was cut at {self.limit:,} tokens, the most that it may have")
-            found.append(Caption(*ranked[0], ranked, notes, best[0].complete))
+            pairs = tuple((text, hypothesis.score) for text, hypothesis in zip(texts, best, strict=True))
+            complete = best[0].complete
+            cut = () if complete else (f"the caption was cut off at {self.limit:,} tokens, the most that it may have",)
+            found.append(Caption(*pairs[0], pairs, complete, notes=(*image.notes, *cut), image=image.place))
         return found
 
     def _best(
         self, images: Iterable[Pixels], config: DecodeConfig, attention: bool = False
     ) -> Iterator[list[Hypothesis]]:
-        """Every image's n best captions."""
+        """The n best captions of each image."""
         rows, columns = self.network.config.grid(self.preprocessor.format.shape)
         for chunk in batched(images, max(1, CELLS // (rows * columns * config.width))):
-            source = self.preprocessor.format.tensor(np.stack(chunk))
-            batch = Captions(source, torch.full((len(chunk), 1), BOS)).to(self.device)
-            yield from decode(self.network, batch, config, [self.limit] * len(chunk), attention=attention)
+            settings = GenerationSettings(config, [self.limit] * len(chunk), attention=attention)
+            yield from self.engine.generate(chunk, [[]] * len(chunk), settings)
 
     @property
     def limit(self) -> int:
@@ -112,14 +127,15 @@ class CaptionModel(GenerativeModel):
         return min(self.network.config.max_length, self.preprocessor.longest + MORE)
 
     def _texts(self, pixels: Iterable[Pixels], config: DecodeConfig) -> tuple[list[str], int]:
-        """A caption of each image, and how many of them were cut at the length limit."""
+        """A caption of each image, and how many of them were cut off at the length limit."""
         found = [best[0] for best in self._best(pixels, config)]
-        return self.preprocessor.tokenizer.decode([caption.tokens for caption in found]), sum(
-            not c.complete for c in found
-        )
+        texts = self.preprocessor.tokenizer.decode([caption.tokens for caption in found])
+        return texts, sum(not caption.complete for caption in found)
 
-    def evaluate(self, table: str | Path, *, columns: Sequence[str] = (), **decode: Any) -> CaptionScores:
-        """Caption the images of a table like those that `train` reads, and score that."""
+    def evaluate(
+        self, table: str | Path, *, columns: Sequence[str] = (), **decode: Unpack[DecodeOptions]
+    ) -> CaptionScores:
+        """Caption the images of a test set (a table like those that `train` reads) and score the captions."""
         places, references = [], []
 
         def pixels() -> Iterator[Pixels]:
@@ -139,15 +155,15 @@ class CaptionModel(GenerativeModel):
         return dev[:: max(1, -(-len(dev.places) // size))]
 
     def validate(self, dev: Images[list[str]], size: int) -> Validation:
-        """Greedy captions of a part of the dev set: their chrF++, and how many are right to the word."""
+        """Greedy captions of a sample of the dev set: chrF++, and the share that match exactly."""
         chosen = self.sample(dev, size)
         texts, _ = self._texts(chosen.pixels, DecodeConfig(beam=1))
         right = 100 * exact(texts, chosen.labels) / len(texts)
         example = (chosen.places[0], texts[0], chosen.labels[0][0])
         return Validation(chrf(texts, chosen.labels), "chrF++", figures={"exact match": right}, example=example)
 
-    def attend(self, image: ImageInput, **decode: Any) -> ImageAttention:
-        """Caption one image and return where every head of every layer looked for each token."""
+    def attend(self, image: ImageInput, **decode: Unpack[DecodeOptions]) -> ImageAttention:
+        """Caption one image and return the attention weights of every layer and head for each token."""
         seen = self.image_loader.read([image])[0]
         (best,) = self._best([seen.pixels], self.decode_config(**decode), attention=True)
         weights = best[0].attention

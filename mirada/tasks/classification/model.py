@@ -1,9 +1,9 @@
-"""Classification, many to one: a text, or a pair of texts, to one of a few labels."""
+"""The text classification model: assigns a label to a text or to a pair of texts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, overload
 
@@ -15,31 +15,39 @@ from mirada.data.batching import similar
 from mirada.data.readers.labelled import TAB, joined
 from mirada.data.text import shown_text
 from mirada.errors import DataError, InputError, UsageError
-from mirada.inspection.embeddings import Embeddings
 from mirada.metrics.classification import LabelScores, evaluate_labels
 from mirada.models.bag import Bag
-from mirada.tasks.classification.data import (
-    Labelled,
-    LabelledConfig,
-    framed,
-    read_labelled,
-    segments,
-)
+from mirada.predictions import Prediction
+from mirada.tasks.classification.data import Labelled, LabelledConfig, framed, read_labelled, segments
 from mirada.tasks.classification.preprocessor import Labels
-from mirada.tasks.sequences import CELLS, embeddings_of, pad, validation
-from mirada.tasks.task import Model
+from mirada.tasks.model import Model, check_texts
+from mirada.tasks.sequences import CELLS, pad, validation
+
+REASONS = 10
+"""How many n-grams `why` returns."""
 
 
 @dataclass(frozen=True)
-class Classification:
-    """The label of a text, and how sure the model is of it."""
+class Classification(Prediction):
+    """The label of an input, and its probability."""
 
     label: str
     probability: float
-    probabilities: dict[str, float]
-    """Of every label, the likeliest first."""
+    probabilities: dict[str, float] = field(repr=False)
+    """The probability of every label, the likeliest first."""
     cut: int = 0
-    """Tokens beyond the model's limit, which it has not seen."""
+    """Tokens beyond the model's limit, which were not read."""
+    reasons: tuple[tuple[str, float], ...] = ()
+    """The n-grams that decided (`classify(…, why=True)`)."""
+
+    def values(self) -> dict[str, Any]:
+        rounded = {label: round(p, 6) for label, p in self.probabilities.items()}
+        why = {"why": [list(reason) for reason in self.reasons]} if self.reasons else {}
+        return {"label": self.label, "probabilities": rounded, **why}
+
+    def as_text(self, number: int = 1) -> str:
+        reasons = [f"    {weight:+.3f}  {words}" for words, weight in self.reasons]
+        return "\n".join([f"{self.label}\t{self.probability:.4f}", *reasons])
 
     def __str__(self) -> str:
         return self.label
@@ -60,25 +68,35 @@ class ClassificationModel(Model):
         return self.preprocessor.labels
 
     @overload
-    def classify(self, texts: str, *, first: int = ...) -> Classification: ...  # type: ignore[overload-overlap]
+    def classify(  # type: ignore[overload-overlap]
+        self, texts: str, *, why: bool = ..., first: int = ...
+    ) -> Classification: ...
     @overload
-    def classify(self, texts: Sequence[str | tuple[str, str]], *, first: int = ...) -> list[Classification]: ...
+    def classify(
+        self, texts: Sequence[str | tuple[str, str]], *, why: bool = ..., first: int = ...
+    ) -> list[Classification]: ...
 
     def classify(
-        self, texts: str | Sequence[str | tuple[str, str]], *, first: int = 1
+        self, texts: str | Sequence[str | tuple[str, str]], *, why: bool = False, first: int = 1
     ) -> Classification | list[Classification]:
-        """The likeliest label of a text, or of many, in order, with the probability of each label.
+        """Classify a text, or many, in order.
 
-        Of a model for pairs, each is a tuple of two texts, or one with a tab between them. `first` is the number that
-        the first of them has when one is refused.
+        A model for pairs takes tuples of two texts, or texts with a tab between the two. `why` adds the n-grams that
+        decided (bag models only). `first` is the number of the first text, for error messages.
         """
         if isinstance(texts, str):
-            return self.classify([texts])[0]
-        probabilities, cut = self.probabilities([self._text(text, n) for n, text in enumerate(texts, first)])
+            return self.classify([texts], why=why)[0]
+        given = [self._text(text, n) for n, text in enumerate(check_texts(texts, also=(tuple,)), first)]
+        if why:
+            self._check_bag()
+        probabilities, cut = self.probabilities(given)
         found = []
-        for row, beyond in zip(probabilities.tolist(), cut, strict=True):
+        for text, row, beyond in zip(given, probabilities.tolist(), cut, strict=True):
             ranked = sorted(zip(self.labels, row, strict=True), key=lambda pair: -pair[1])
-            found.append(Classification(*ranked[0], dict(ranked), beyond))
+            what = f"the last {beyond:,} tokens" if self.preprocessor.parts == 1 else f"{beyond:,} tokens in all"
+            notes = (f"{what} were not read, the model takes fewer",) if beyond else ()
+            reasons = tuple(self._why(text, ranked[0][0], REASONS)) if why else ()
+            found.append(Classification(*ranked[0], dict(ranked), beyond, reasons, notes=notes))
         return found
 
     def _text(self, given: str | tuple[str, str], number: int) -> str:
@@ -98,7 +116,7 @@ class ClassificationModel(Model):
 
     @torch.inference_mode()
     def probabilities(self, texts: Sequence[str]) -> tuple[Tensor, list[int]]:
-        """Of every label for every text [N, K]; and how many tokens of each text were cut off."""
+        """The probability of every label for every text [N, K], and how many tokens of each text were cut off."""
         framed_, cut = framed(
             self.preprocessor.tokenizer, texts, self.preprocessor.parts, int(self.config["data"]["max_tokens"])
         )
@@ -138,7 +156,7 @@ class ClassificationModel(Model):
         return replace(scores, notes=(f"cut to the {self.config['data']['max_tokens']:,} tokens it reads: {cut:,}",))
 
     def validate(self, dev: Labelled, size: int) -> Validation:
-        """Accuracy on a part of the dev set, and the mean loss."""
+        """Accuracy and mean loss on a sample of the dev set."""
         chosen = self.sample(dev, size)
         probabilities, _ = self.probabilities([text for text, _ in chosen])
         text, label = chosen[0]
@@ -155,27 +173,29 @@ class ClassificationModel(Model):
                 )
         return [places[label] for _, label in dev]
 
-    def why(self, text: str, count: int = 10) -> list[tuple[str, float]]:
-        """Of a bag with a linear layer: the n-grams that speak most for the label the text gets, and against it.
+    def why(self, text: str, count: int = REASONS) -> list[tuple[str, float]]:
+        """The n-grams that speak most for and against the label of a text (bag models with a linear layer only).
 
         Each with what it adds to the label's score, compared with the mean of what it adds to the others.
         """
+        self._check_bag()
+        return self._why(self._text(text, 1), self.classify(text).label, count)
+
+    def _check_bag(self) -> Bag:
         if not isinstance(self.network, Bag):
             raise UsageError(f"{self.path}: only a bag can say which words decided; this is {self.card['model']}")
-        best = self.labels.index(self.classify(text).label)
-        (framed_,), _ = framed(self.preprocessor.tokenizer, [self._text(text, 1)], self.preprocessor.parts, int(1e9))
-        ids = torch.tensor(framed_)
+        return self.network
+
+    def _why(self, text: str, label: str, count: int) -> list[tuple[str, float]]:
+        best = self.labels.index(label)
+        (framed_,), _ = framed(self.preprocessor.tokenizer, [text], self.preprocessor.parts, int(1e9))
         rows = []
-        for gram, scores in self.network.why(ids):
+        for gram, scores in self._check_bag().why(torch.tensor(framed_)):
             others = (scores.sum() - scores[best]) / (len(scores) - 1)
             rows.append((" ".join(self.preprocessor.tokenizer.pieces(gram)), float(scores[best] - others)))
         return sorted(rows, key=lambda row: -abs(row[1]))[:count]
 
-    def embeddings(self, side: str = "source") -> Embeddings:
-        """The word vectors: `neighbours` of a word, and a map of words."""
-        return embeddings_of(self.network, self.preprocessor.tokenizer, self.path)
-
 
 def _kind(parts: int) -> str:
-    """What columns are to be named."""
+    """Which columns the model reads."""
     return "two texts and their label are read" if parts > 1 else "a text and its label are read"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -39,7 +39,7 @@ _STYLE: Any = {
 
 
 def draw_forecast(
-    path: str | Path,
+    path: str | Path | BinaryIO,
     times: Sequence[str] | None,
     history: Numbers,
     forecast: Numbers,

@@ -1,17 +1,16 @@
-"""Forecasting: how a series of numbers goes on, with ranges that say how sure that is."""
+"""The forecasting model: predicts the next values of a time series, with prediction intervals."""
 
 from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import torch
@@ -20,62 +19,68 @@ from mirada.contracts import StepwiseEncoder, Validation
 from mirada.data.text import shown_text
 from mirada.errors import DataError, UsageError
 from mirada.metrics.forecasting import ForecastScores, Intervals, evaluate_forecasts
+from mirada.predictions import Drawable, Prediction
 from mirada.tasks.forecasting.drawing import draw_forecast
 from mirada.tasks.forecasting.preprocessor import Seen
 from mirada.tasks.forecasting.simulation import Forecaster, draw_noise
 from mirada.tasks.forecasting.table import Numbers, Series
 from mirada.tasks.forecasting.timeline import SeriesConfig, Timeline
 from mirada.tasks.forecasting.times import continue_times
-from mirada.tasks.task import Model
+from mirada.tasks.model import Model, check_count
 
 PERCENTS = (80, 95)
 
-
 MOST_STEPS = 10_000
 
-
 MOST_NUMBERS = 50_000_000
-"""In all paths of a forecast together."""
-
+"""The most numbers in all paths of a forecast together."""
 
 ORIGINS, SCORE_SAMPLES = 50, 100
-"""From how many steps of the dev set the final scores forecast, and along how many paths."""
+"""The number of steps of the dev set that final scores forecast from, and of simulated paths from each."""
 
 
 WINDOWS = 4096
-"""In an epoch, about: they overlap as much as this needs."""
+"""The approximate number of windows in an epoch; they overlap as much as this needs."""
 
 
-@dataclass(frozen=True)
-class Forecast:
-    """How a series goes on."""
+@dataclass(frozen=True, eq=False)
+class Forecast(Drawable, Prediction):
+    """The predicted next steps of a series."""
 
     names: tuple[str, ...]
     times: list[str]
-    """Of the steps ahead; +1, +2, … where the table has none."""
-    mean: Numbers  # [H, C] over all simulated paths
-    intervals: Intervals
+    """The times of the steps; +1, +2, … if the table has none."""
+    mean: Numbers = field(repr=False)  # [H, C] over all simulated paths
+    intervals: Intervals = field(repr=False)
     """By percent: lower and upper bounds [H, C] that hold so many of the paths at each step."""
-    history: Numbers  # [N, C]
-    history_times: list[str] | None
-    notes: list[str]
-    """What was done to the table's rows."""
+    history: Numbers = field(repr=False)  # [N, C]
+    history_times: list[str] | None = field(repr=False)
+
+    def values(self) -> dict[str, Any]:
+        names = header(self.names)
+        return {"steps": [dict(zip(names, row, strict=True)) for row in self.rows()]}
+
+    def as_text(self, number: int = 1) -> str:
+        return self.as_csv().removesuffix("\n")
+
+    def __str__(self) -> str:
+        return self.as_text()
 
     @cached_property
     def digits(self) -> list[int]:
-        """Behind the point, for each column: as many as its ranges leave to be known."""
+        """The decimals of each column: as many as its intervals make meaningful."""
         lower, upper = (bound.mean(axis=0).tolist() for bound in self.intervals[PERCENTS[0]])
         return [_digits(above - below) for below, above in zip(lower, upper, strict=True)]
 
     def rows(self) -> list[list[Any]]:
-        """What stands below the `header`: a step each, its numbers rounded to `digits`."""
+        """A row for each step, with the columns of `header`, its numbers rounded to `digits`."""
         bounds = [bound for pair in self.intervals.values() for bound in pair]
         numbers = np.stack([self.mean, *bounds], axis=2)  # [H, C, 1 + bounds]
         rounded = np.stack([numbers[:, c].round(digits) for c, digits in enumerate(self.digits)], axis=1)
         return [[time, *row] for time, row in zip(self.times, rounded.reshape(len(numbers), -1).tolist(), strict=True)]
 
     def as_csv(self) -> str:
-        """The rows below a header."""
+        """The rows as CSV, with a header."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(header(self.names))
@@ -84,13 +89,8 @@ class Forecast:
             writer.writerow([time, *(f"{x:.{count}f}" for x, count in zip(numbers, digits, strict=True))])
         return text.getvalue()
 
-    def as_json(self) -> str:
-        """The same, a line a step."""
-        names = header(self.names)
-        return "".join(json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) + "\n" for row in self.rows())
-
-    def draw(self, path: str | Path) -> None:
-        """The end of the history, the forecast and its ranges, as an image."""
+    def draw(self, path: str | Path | BinaryIO) -> None:
+        """Draw the end of the history, the forecast and its intervals."""
         try:
             draw_forecast(path, self.history_times, self.history, self.mean, self.intervals, self.names, self.times)
         except OSError as error:
@@ -100,13 +100,13 @@ class Forecast:
 
 
 def header(names: Sequence[str]) -> list[str]:
-    """What stands above a forecast as a table."""
+    """The column names of a forecast."""
     ends = ["", *(f"_{side}{percent}" for percent in PERCENTS for side in ("lower", "upper"))]
     return ["time", *(name + end for name in names for end in ends)]
 
 
 def _digits(width: float) -> int:
-    """Behind the point, for numbers that are known to lie in a range of this width."""
+    """The decimals that are meaningful for numbers in an interval of this width."""
     return min(12, max(0, 2 - math.floor(math.log10(width)))) if width > 0 else 6
 
 
@@ -136,25 +136,22 @@ class ForecastingModel(Model):
         seed: int = 0,
         columns: Sequence[str] = (),
     ) -> Forecast:
-        """How a series goes on after its last row: the mean of simulated paths, and the ranges that hold most of them.
+        """Forecast the steps after the last row: the mean of simulated paths, and the intervals that hold most of them.
 
-        A table needs the columns the model was trained on; `columns` says which they are if their names differ.
+        A table needs the columns the model was trained on; `columns` names them if they are called something else.
         """
         C = len(self.preprocessor.names)
-        if not 1 <= steps <= MOST_STEPS:
-            raise UsageError(f"--steps {steps}: a forecast goes from 1 to {MOST_STEPS:,} steps ahead")
-        if samples < 2 or samples * steps * C > MOST_NUMBERS:
-            most = MOST_NUMBERS // (steps * C)
-            raise UsageError(f"--samples {samples}: ranges over {steps:,} steps need 2 to {most:,} paths")
-        if seed < 0:
-            raise UsageError(f"--seed {seed}: must not be negative")
+        check_count(steps, "--steps", 1, MOST_STEPS)
+        check_count(samples, "--samples", 2, MOST_NUMBERS // (steps * C))
+        check_count(seed, "--seed", 0)
         series = self._series(table, columns)
         noise = draw_noise(samples, steps, C, seed)
         paths = self._forecaster.paths(series.values, [len(series.values) - 1], noise)
         mean, intervals = _summary(paths)
         bounds = {percent: (lower[0], upper[0]) for percent, (lower, upper) in intervals.items()}
         times = continue_times(series.times, steps)
-        return Forecast(self.preprocessor.names, times, mean[0], bounds, series.values, series.times, series.notes)
+        names, notes = self.preprocessor.names, tuple(series.notes)
+        return Forecast(names, times, mean[0], bounds, series.values, series.times, notes=notes)
 
     def _series(self, table: str | Path | Series | Numbers | Sequence[float], columns: Sequence[str]) -> Series:
         """A table with the model's columns."""
@@ -165,7 +162,11 @@ class ForecastingModel(Model):
         elif isinstance(table, Series):
             where, series = "the series", table
         else:
-            where, values = "the array", np.asarray(table, np.float64)
+            where = "the array"
+            try:
+                values = np.asarray(table, np.float64)
+            except (TypeError, ValueError):
+                raise UsageError(f"a series is a file, or an array of numbers, not {table!r:.40}") from None
             values = values[:, None] if values.ndim == 1 else values
             if values.ndim != 2 or not np.isfinite(values).all():
                 raise DataError(f"an array of shape {values.shape} is no table of finite numbers, steps × columns")
@@ -178,22 +179,22 @@ class ForecastingModel(Model):
         season = self.preprocessor.frame.period or 1
         if len(series.values) <= season:
             needs = f"a model with a season of {season} steps" if season > 1 else "a model"
-            raise DataError(f"{where}: has {len(series.values)} rows; to go on, {needs} needs at least {season + 1}")
+            raise DataError(f"{where}: has {len(series.values)} rows; {needs} needs at least {season + 1}")
         return series
 
     def evaluate(
         self, table: str | Path | Series | Numbers, *, columns: Sequence[str] = (), **other: Any
     ) -> ForecastScores:
-        """Forecast all of a table from many of its steps, and score that; its first window is only looked at.
+        """Forecast a test set from many of its steps and score that; its first window is only used as context.
 
-        MASE's scale is of that first window too, since a table need not go on from what the model was trained on.
+        MASE is scaled by that first window, too, since a table need not follow the training data.
         """
         series = self._series(table, columns)
         context = max(self._data.window, (self.preprocessor.frame.period or 1) + 1)
         needed, where = context + self._data.horizon, table if isinstance(table, (str, Path)) else "the table"
         if len(series.values) < needed:
             raise DataError(
-                f"{where}: has {len(series.values):,} rows; to score forecasts of {self._data.horizon:,} steps behind "
+                f"{where}: has {len(series.values):,} rows; to score forecasts of {self._data.horizon:,} steps after "
                 f"{context:,} known ones, it needs {needed:,}"
             )
         return self.score(Timeline(self.preprocessor.names, series.values, series.times, context))
@@ -206,14 +207,11 @@ class ForecastingModel(Model):
         return evaluate_forecasts(dev.values, origins, mean, dev.training, period, dev.names, intervals)
 
     def sample(self, dev: Timeline, size: int) -> Timeline:
-        """All of it: each step needs those before it, and scoring looks at a limited number of origins."""
+        """All of it: each step needs those before it, and scoring uses a limited number of origins."""
         return dev
 
     def validate(self, dev: Timeline, size: int) -> Validation:
-        """How likely the model finds the values of the dev set, each a step ahead: −log p but for a constant.
-
-        On the S&P 500 it chose weights whose 95% ranges held 94% of the values; MASE chose some whose ranges held 86%.
-        """
+        """The negative log-likelihood of the dev set, one step ahead, up to a constant."""
         loss = self._forecaster.negative_log_likelihood(dev.values, dev.training, size)
         origin, horizon = dev.training - 1, min(self._data.horizon, len(dev))
         quiet = torch.zeros(1, horizon, len(dev.names))
@@ -225,7 +223,7 @@ class ForecastingModel(Model):
 
 
 def _summary(paths: Numbers) -> tuple[Numbers, dict[int, tuple[Numbers, Numbers]]]:
-    """The mean of paths [O, S, H, C], and the ranges that hold so many percent of them: [O, H, C] each."""
+    """The mean of paths [O, S, H, C], and the intervals that hold so many percent of them: [O, H, C] each."""
     intervals = {}
     for percent in PERCENTS:
         lower, upper = np.quantile(paths, [0.5 - percent / 200, 0.5 + percent / 200], axis=1)

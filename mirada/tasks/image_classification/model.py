@@ -1,4 +1,4 @@
-"""Classification of images and videos, many to one: pixels to one of a few labels."""
+"""The image classification model: assigns a label to an image or a video."""
 
 from __future__ import annotations
 
@@ -15,29 +15,32 @@ from mirada.contracts import SequenceBatch, Validation
 from mirada.data.corpus import batched
 from mirada.data.images.batches import Images
 from mirada.data.images.pixels import BadImage, Pixels
-from mirada.data.images.preprocessing import READ_AT_ONCE, ImageInput, ImageLoader, Seen
+from mirada.data.images.preprocessing import ImageInput, ImageLoader, LoadedImage
 from mirada.data.images.sources import open_images
 from mirada.data.text import shown_text
-from mirada.errors import DataError, MiradaError
+from mirada.errors import DataError
 from mirada.metrics.classification import LabelScores, evaluate_labels
 from mirada.models.vit import ViT
+from mirada.predictions import ImagePrediction
 from mirada.tasks.classification.model import Classification
 from mirada.tasks.image_classification.preprocessor import ImagePreprocessor
+from mirada.tasks.model import Model
 from mirada.tasks.sequences import CELLS, validation
-from mirada.tasks.task import Model
 
 
 @dataclass(frozen=True)
-class ImageClassification(Classification):
-    """The label of an image, and how sure the model is of it."""
+class ImageClassification(ImagePrediction, Classification):
+    """The label of an image, and its probability."""
 
-    notes: tuple[str, ...] = ()
-    """What was done to the image first: "resized from 40×30 to 28×28"."""
+    def values(self) -> dict[str, Any]:
+        return {**ImagePrediction.values(self), **Classification.values(self)}
+
+    __str__ = Classification.__str__
 
 
 @dataclass(frozen=True)
 class ImageScores(LabelScores):
-    """All that is said about one classification of a test set of images."""
+    """The scores of a classification of images."""
 
     unit = "images"
 
@@ -66,32 +69,26 @@ class ImageClassificationModel(Model):
     def classify(self, images: Sequence[ImageInput]) -> list[ImageClassification]: ...
 
     def classify(self, images: ImageInput | Sequence[ImageInput]) -> ImageClassification | list[ImageClassification]:
-        """The likeliest label of an image, or of many, in order, with the probability of each label."""
+        """Classify an image (a file or an array), or many, in order."""
         if isinstance(images, (str, Path, np.ndarray)):
             return self.classify([images])[0]
         return self._labelled(self.image_loader.read(images))
 
-    def answer(self, paths: Iterable[str]) -> Iterator[tuple[str, ImageClassification | MiradaError]]:
-        """Each file's class, or what is wrong with it, in order; an .npz has an answer for every row, no labels needed.
+    def classify_files(self, paths: Iterable[str]) -> Iterator[ImagePrediction]:
+        """Classify files one by one; an .npz has a prediction for every row, an unreadable image a `problem`."""
+        return self.image_loader.predict(paths, self._labelled)
 
-        A few are read at a time, so that memory does not grow with their number.
-        """
-        for chunk in batched(self.image_loader.look(paths), READ_AT_ONCE):
-            classes = iter(self._labelled([found for _, found in chunk if isinstance(found, Seen)]))
-            for place, found in chunk:
-                yield place, next(classes) if isinstance(found, Seen) else found
-
-    def _labelled(self, images: Sequence[Seen]) -> list[ImageClassification]:
+    def _labelled(self, images: Sequence[LoadedImage]) -> list[ImageClassification]:
         found = []
-        rows = self.probabilities(pixels for pixels, _ in images).tolist()
-        for row, (_, notes) in zip(rows, images, strict=True):
+        rows = self.probabilities(image.pixels for image in images).tolist()
+        for row, image in zip(rows, images, strict=True):
             ranked = sorted(zip(self.labels, row, strict=True), key=lambda pair: -pair[1])
-            found.append(ImageClassification(*ranked[0], dict(ranked), notes=notes))
+            found.append(ImageClassification(*ranked[0], dict(ranked), notes=image.notes, image=image.place))
         return found
 
     @torch.inference_mode()
     def probabilities(self, images: Iterable[Pixels]) -> Tensor:
-        """Of every label for every image [N, K]; images [F, H, W, C] as the network takes them."""
+        """The probability of every label for every image [N, K]; images [F, H, W, C] as the network takes them."""
         patches = self.network.config.patches(self.preprocessor.format.shape)
         found = [torch.empty(0, len(self.labels))]
         for chunk in batched(images, max(1, CELLS // patches)):
@@ -124,7 +121,7 @@ class ImageClassificationModel(Model):
         return dev[:: max(1, -(-len(dev.places) // size))]
 
     def validate(self, dev: Images[str], size: int) -> Validation:
-        """Accuracy on a part of the dev set, and the mean loss."""
+        """Accuracy and mean loss on a sample of the dev set."""
         chosen = self.sample(dev, size)
         truth = self._numbers(chosen.labels, chosen.places.__getitem__)
         place, label = chosen.places[0], chosen.labels[0]

@@ -1,41 +1,33 @@
-"""Language modelling: what comes next in a text, and so, how it goes on."""
+"""The language model: predicts the next token, and so continues texts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from mirada.contracts import EOS, Batch, Generator, State, Step, StepwiseEncoder, Validation
+from mirada.contracts import EOS, Batch, StepwiseEncoder, Validation
 from mirada.data.checks import has_invalid_bytes
 from mirada.data.text import shown_text
-from mirada.decoding import DecodeConfig, Hypothesis, decode, decoding
+from mirada.decoding import DecodeConfig
+from mirada.engines import Engine, GenerationSettings
+from mirada.engines.torch import TorchEngine
 from mirada.errors import DataError, InputError, UsageError
-from mirada.inspection.embeddings import Embeddings
 from mirada.metrics.perplexity import MEASURES, TextScores, divisor, evaluate_text
-from mirada.tasks.language_model.data import (
-    Lines,
-    Pen,
-    Spelling,
-    read_lines,
-)
+from mirada.predictions import Prediction
+from mirada.tasks.language_model.data import Lines, Pen, read_lines
 from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor
 from mirada.tasks.likelihood import token_bits
-from mirada.tasks.sequences import embeddings_of
-from mirada.tasks.task import GenerativeModel
+from mirada.tasks.model import DecodeOptions, GenerativeModel, check_count, check_text
 
 PIECE = 64
-"""Steps that gradients flow back, unless told."""
-
-
-UNHEARD_OF = -1e4
-"""The score of an end where there is none: never chosen, but what the length limit can still force."""
-
+"""Steps that gradients are propagated back, by default."""
 
 TOKENS_FOR_EACH = 50
 """Tokens of the dev set that a validation reads for each of `train.validate_sentences`."""
@@ -46,55 +38,34 @@ SHOWN = 60
 
 
 @dataclass(frozen=True)
-class Continuation:
-    """How a text goes on."""
+class Continuation(Prediction):
+    """The text that follows a prompt."""
 
     text: str
     """What follows the prompt."""
     prompt: str
-    tokens: tuple[int, ...]
-    """The ids of the text."""
+    tokens: tuple[int, ...] = field(repr=False)
+    """The token ids of the text."""
     ended: bool
-    """Whether the model ended it (words, symbols: at the line's end) before the number of tokens did."""
+    """Whether the model ended the text (words and symbols: at the end of a line) before the limit did."""
+
+    def values(self) -> dict[str, Any]:
+        return {"prompt": self.prompt, "text": self.text, "tokens": len(self.tokens), "ended": self.ended}
 
     def __str__(self) -> str:
         return self.prompt + self.text
 
 
-class _Sayable:
-    """A generator that never says <unk>, for which there is nothing to write, nor an end where texts have none.
-
-    A text that is cut after `tokens` tokens does not pay for an end it does not have: there, EOS has probability 1.
-    """
-
-    def __init__(self, generator: Generator, spelling: Spelling, tokens: int):
-        self.generator, self.left, self.size = generator, tokens, spelling.tokenizer.size
-        self.unknown, self.endless = spelling.tokenizer.unknown, not (spelling.sequences or spelling.whole)
-
-    def start(self, batch: Batch, *, attention: bool = False) -> Step:
-        return self._without(self.generator.start(batch, attention=attention))
-
-    def step(self, tokens: Tensor, state: State) -> Step:
-        self.left -= 1
-        if not self.left:  # nothing more is to be said, so the last token need not be read
-            logits = torch.full((len(tokens), self.size), -torch.inf, device=tokens.device)
-            logits[:, EOS] = 0.0
-            return Step(logits, state)
-        return self._without(self.generator.step(tokens, state))
-
-    def _without(self, step: Step) -> Step:
-        logits = step.logits.clone()
-        if self.unknown is not None:
-            logits[:, self.unknown] = -torch.inf
-        if self.endless:
-            logits[:, EOS] = UNHEARD_OF
-        return step._replace(logits=logits)
-
-
-def _sound(prompt: str) -> str:
-    if has_invalid_bytes(prompt):
+def _check_prompt(prompt: Any) -> str:
+    if has_invalid_bytes(check_text(prompt, "the prompt")):
         raise InputError(f"the prompt has bytes that are not UTF-8: {shown_text(prompt)}; set your terminal to UTF-8")
-    return prompt
+    return str(prompt)
+
+
+def _collate(starts: Sequence[Sequence[int]], prefixes: Sequence[Sequence[int]]) -> Batch:
+    """A batch without a source: the token that texts start with, and what is given of each."""
+    target = torch.tensor([[*start, *prefix] for start, prefix in zip(starts, prefixes, strict=True)])
+    return Batch(target[:, :0], target)
 
 
 class LanguageModel(GenerativeModel):
@@ -107,11 +78,13 @@ class LanguageModel(GenerativeModel):
     def try_it(self) -> str:
         return f'mirada generate {self.path} "…"'
 
-    def decode_config(self, **changes: Any) -> DecodeConfig:
-        """The bundle's way of choosing, with changes (None changes nothing).
+    @cached_property
+    def engine(self) -> Engine:
+        network: Any = self.network
+        return TorchEngine(network, self.device, _collate)
 
-        A `beam` is a search, not a sample, and a seed has no say in it.
-        """
+    def decode_config(self, **changes: Any) -> DecodeConfig:
+        """The bundle's decoding settings with changes; a `beam` searches instead of sampling, and ignores the seed."""
         given = {key: value for key, value in changes.items() if value is not None}
         if "beam" in given:
             given = {"sample": False, **given}
@@ -122,81 +95,78 @@ class LanguageModel(GenerativeModel):
             raise UsageError(f"n_best={config.n_best}: one continuation is written at a time; use other seeds for more")
         return config
 
-    # ── writing ───────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── generation ────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def generate(self, prompt: str = "", *, tokens: int = 200, **decode_: Any) -> Continuation:
-        """How the prompt goes on, for so many tokens at most. `decode_` are settings: temperature=0.5, seed=7, beam=4.
+    def generate(self, prompt: str = "", *, tokens: int = 200, **decode: Unpack[DecodeOptions]) -> Continuation:
+        """Continue a prompt by at most so many tokens. `decode`: see `DecodeOptions`.
 
-        Whatever the model does not know in the prompt is read as <unk>: see `unknown`.
+        Units of the prompt that the vocabulary does not have are read as <unk>: see `Continuation.notes`.
         """
-        return self._found(self.decode_config(**decode_), prompt, self._begin(prompt, tokens), tokens)
-
-    def stream(self, prompt: str = "", *, tokens: int = 200, **decode_: Any) -> Iterator[str]:
-        """The text of `generate` in pieces, while it is written; of a search, when it is done."""
-        return self._pieces(self.decode_config(**decode_), prompt, self._begin(prompt, tokens), tokens)
-
-    def _pieces(self, config: DecodeConfig, prompt: str, before: list[int], tokens: int) -> Iterator[str]:
-        if config.width > 1:
-            yield self._found(config, prompt, before, tokens).text
-            return
+        config, before = self.decode_config(**decode), self._begin(prompt, tokens)
+        (best, *_) = self.engine.generate([before[:1]], [before[1:]], self._settings(config, tokens))[0]
+        ids = best.tokens[len(before) - 1 :]
         pen = self._pen(prompt, before)
-        for chosen in decoding(*self._asked(before, tokens), config, [tokens + 1]):  # + 1: the limit counts EOS
-            if piece := pen.write(int(chosen)):
+        text = "".join(map(pen.write, ids)) + pen.end()
+        return Continuation(text, prompt, tuple(ids), len(ids) < tokens, notes=self.remarks(prompt, tokens))
+
+    def stream(self, prompt: str = "", *, tokens: int = 200, **decode: Unpack[DecodeOptions]) -> Iterator[str]:
+        """The text of `generate` in pieces, as they are generated; with a beam, all at the end."""
+        config, before = self.decode_config(**decode), self._begin(prompt, tokens)
+        return self._pieces(prompt, before, self._settings(config, tokens))
+
+    def _pieces(self, prompt: str, before: list[int], settings: GenerationSettings) -> Iterator[str]:
+        pen = self._pen(prompt, before)
+        for token in self.engine.stream(before[:1], before[1:], settings):
+            if piece := pen.write(token):
                 yield piece
         if piece := pen.end():
             yield piece
 
     def _begin(self, prompt: str, tokens: int) -> list[int]:
-        if tokens < 1:
-            raise UsageError(f"--tokens {tokens}: write at least 1")
-        return self.preprocessor.spelling.before(_sound(prompt))
+        check_count(tokens, "--tokens", 1)
+        return self.preprocessor.spelling.before(_check_prompt(prompt))
 
-    def _asked(self, before: list[int], tokens: int) -> tuple[Generator, Batch]:
-        network: Any = self.network
-        target = torch.tensor([before], device=self.device)
-        return _Sayable(network, self.preprocessor.spelling, tokens), Batch(target[:, :0], target)
-
-    def _found(self, config: DecodeConfig, prompt: str, before: list[int], tokens: int) -> Continuation:
-        """The best text: log p / length^α, where the length counts EOS only if the model has said it."""
-        most = config if config.sample else config.model_copy(update={"n_best": config.beam * (tokens + 1)})
-        texts = decode(*self._asked(before, tokens), most, [tokens + 1])[0]
-        first = len(before) - 1  # they have the forced prefix, but not its first token
-
-        def score(text: Hypothesis) -> float:
-            return text.log_probability / min(len(text.tokens) - first + 1, tokens) ** config.length_penalty
-
-        ids = max(texts, key=score).tokens[first:]
-        pen = self._pen(prompt, before)
-        return Continuation("".join(map(pen.write, ids)) + pen.end(), prompt, tuple(ids), len(ids) < tokens)
+    def _settings(self, config: DecodeConfig, tokens: int) -> GenerationSettings:
+        spelling = self.preprocessor.spelling
+        unknown = spelling.tokenizer.unknown
+        return GenerationSettings(
+            config,
+            [tokens + 1],  # the limit counts EOS
+            suppressed=() if unknown is None else (unknown,),  # for which there is nothing to write
+            endless=not (spelling.sequences or spelling.whole),
+            free_end=True,
+        )
 
     def _pen(self, prompt: str, before: list[int]) -> Pen:
-        """A pen that goes on behind the prompt; words need no space when there is one already."""
+        """A pen that continues the prompt; words need no space when there is one already."""
         spaced = self.preprocessor.spelling.sequences and prompt[-1:].isspace()
         return Pen(self.preprocessor.spelling, [] if spaced else before)
 
-    def beyond(self, prompt: str, tokens: int) -> str:
-        """What there is to say of a text that is longer than the context the model sees; nothing if it is not."""
-        if self.network.context is None:
-            return ""
+    def remarks(self, prompt: str, tokens: int = 200) -> tuple[str, ...]:
+        """What to know about a prompt: units that the model does not know, and what exceeds its context."""
+        unknown = ", ".join(map(repr, self.unknown(prompt)))
+        found = [f"the model does not know {unknown}; read as <unk>"] if unknown else []
+        if self.network.context is None:  # a recurrent state has no limit
+            return tuple(found)
         size, context = len(self.preprocessor.spelling.before(prompt)), int(self.config["model"]["max_length"])
         if size > context:
-            return f"the prompt has {size:,} tokens; the model sees the last {context:,}"
-        if size + tokens > context + 1:
-            return f"the model sees {context:,} tokens at most; beyond them it goes on from the last ones"
-        return ""
+            found.append(f"the prompt has {size:,} tokens; the model sees the last {context:,}")
+        elif size + tokens > context + 1:
+            found.append(f"the model sees {context:,} tokens at most; beyond them it continues from the last ones")
+        return tuple(found)
 
     def text_of(self, ids: Sequence[int]) -> str:
-        """The text of ids."""
+        """The text of token ids."""
         return self.preprocessor.spelling.text_of(ids)
 
     def unknown(self, prompt: str) -> list[str]:
-        """What the model does not know in a prompt."""
-        return self.preprocessor.spelling.unknown(_sound(prompt))
+        """The units of a prompt that the vocabulary does not have."""
+        return self.preprocessor.spelling.unknown(_check_prompt(prompt))
 
-    # ── measuring ─────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── evaluation ────────────────────────────────────────────────────────────────────────────────────────────────
 
     def surprise(self, text: str) -> list[tuple[str, float]]:
-        """Each unit of a text with its surprise, −log₂ p, in bits."""
+        """Each unit of a text with its negative log-likelihood, −log₂ p, in bits."""
         ids = self.preprocessor.spelling.read(text)
         names = [
             "\n" if id == EOS else piece for id, piece in zip(ids, self.preprocessor.tokenizer.pieces(ids), strict=True)
@@ -210,16 +180,16 @@ class LanguageModel(GenerativeModel):
         return token_bits(self.network, whole, int(self.config["data"]["length"]))[len(opening) - 1 :]
 
     def evaluate(self, text: str | Path, **other: Any) -> TextScores:
-        """Read a text file and say how well the model foresaw it."""
+        """Score a text file: perplexity, bits per character."""
         lenient = self.config["data"]["invalid_bytes"] == "drop"
         return self.score(list(read_lines([str(text)], lenient)))
 
     def score(self, dev: str | Lines) -> TextScores:
-        """How well the model foresees a text."""
+        """Score a text: perplexity, bits per character."""
         text = dev if isinstance(dev, str) else "".join(dev)
         ids = self.preprocessor.spelling.read(text)
         if not ids:
-            raise DataError("there is nothing to measure with: the text is empty")
+            raise DataError("there is nothing to evaluate: the text is empty")
         tokenizer, length = self.preprocessor.tokenizer, self.config["data"]["length"]
         how = "one row, in order, state carried" if self.network.context is None else f"windows of {length}"
         return evaluate_text(
@@ -237,7 +207,7 @@ class LanguageModel(GenerativeModel):
         return dev[:size]
 
     def validate(self, dev: Lines, size: int) -> Validation:
-        """Bits per character at the beginning of the dev set, and how the model would go on there."""
+        """Bits per character on the first lines of the dev set, and an example continuation."""
         spelling, unit = self.preprocessor.spelling, self.preprocessor.tokenizer.unit
         ids = spelling.read("".join(dev))[: size * TOKENS_FOR_EACH]
         bits = float(self._bits(ids).sum())
@@ -248,7 +218,3 @@ class LanguageModel(GenerativeModel):
         prompt, said, truth = (" ".join(text.split()) for text in (prompt, output.text, truth))
         figures = {"loss": bits * float(np.log(2)) / len(ids)}
         return Validation(-value, MEASURES[unit], True, figures, (prompt, said, truth))
-
-    def embeddings(self, side: str = "source") -> Embeddings:
-        """The vectors of the units: `neighbours` of a word, and a map of words."""
-        return embeddings_of(self.network, self.preprocessor.tokenizer, self.path)

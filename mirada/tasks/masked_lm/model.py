@@ -1,11 +1,11 @@
-"""Masked modelling: fill the gaps of a text; what BERT is pre-trained with, and where sentence vectors come from."""
+"""The masked language model: fills gaps in a text, and computes text embeddings."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -17,25 +17,60 @@ from mirada.data.checks import has_invalid_bytes
 from mirada.data.corpus import Ids, batched
 from mirada.data.text import shown_text
 from mirada.errors import InputError, UsageError
-from mirada.inspection.embeddings import Embeddings
 from mirada.metrics.score import Evaluation, Score
 from mirada.models.bert import BertForPretraining
+from mirada.predictions import Prediction, ranked
 from mirada.tasks.masked_lm.data import DocumentsConfig, MaskedBatches, documents
 from mirada.tasks.masked_lm.preprocessor import Vocabulary
-from mirada.tasks.sequences import CELLS, embeddings_of, pad
-from mirada.tasks.task import Model
+from mirada.tasks.model import Model, check_count, check_text, check_texts
+from mirada.tasks.sequences import CELLS, pad
 
 GAP = "[MASK]"
 """How a user writes a gap, whatever the vocabulary calls it."""
 
 
 SCORED_TOKENS = 100_000
-"""Of the dev set, that scores are measured on at most."""
+"""The most tokens of the dev set that are scored."""
+
+Vectors = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class FilledGap(Prediction, Sequence[tuple[str, float]]):
+    """The likeliest words for one gap; a sequence of (word, probability)."""
+
+    words: tuple[tuple[str, float], ...]
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.words[place]
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def values(self) -> dict[str, Any]:
+        return {"words": ranked(self.words, "word", "probability")}
+
+    def __str__(self) -> str:
+        return "\n".join(f"{word}\t{probability:.4f}" for word, probability in self.words)
+
+
+@dataclass(frozen=True, eq=False)
+class TextEmbedding(Prediction):
+    """The vector of a text, and those of its tokens."""
+
+    vector: Vectors  # [D], the mean of the tokens'
+    tokens: Vectors = field(repr=False)  # [T, D], [CLS] and the end included
+
+    def values(self) -> dict[str, Any]:
+        return {"vector": [round(number, 6) for number in self.vector.tolist()]}
+
+    def __str__(self) -> str:
+        return "\t".join(f"{number:.6g}" for number in self.vector.tolist())
 
 
 @dataclass(frozen=True)
 class MaskedScores(Evaluation):
-    """How well hidden words are found."""
+    """Scores of predicting masked words."""
 
     unit = "hidden words"
 
@@ -44,7 +79,7 @@ class MaskedScores(Evaluation):
 
 
 class MaskedLanguageModel(Model):
-    """A model that fills gaps, opened from its bundle."""
+    """A trained masked language model, opened from its bundle."""
 
     network: BertForPretraining
     preprocessor: Vocabulary
@@ -56,7 +91,7 @@ class MaskedLanguageModel(Model):
 
     @property
     def _random(self) -> bool:
-        """Whether its output for hidden words was never trained: a checkpoint from elsewhere may have none."""
+        """Whether its output layer was never trained: an imported checkpoint may have none."""
         return "masked" in self.card.get("imported", {}).get("untrained", ())
 
     def _need_words(self) -> None:
@@ -66,12 +101,11 @@ class MaskedLanguageModel(Model):
                 f"from it (mirada embed), or train it (mirada train … --task masked_lm --base {self.path})"
             )
 
-    def fill(self, text: str, count: int = 5) -> list[list[tuple[str, float]]]:
-        """For each gap of a text, written [MASK], the likeliest words with their probabilities."""
-        if count < 1:
-            raise UsageError(f"--count {count}: ask for at least 1 word")
+    def fill(self, text: str, count: int = 5) -> list[FilledGap]:
+        """Predict the likeliest words for each gap of a text, written [MASK]."""
+        check_count(count, "--count", 1)
         self._need_words()
-        ids = self._with_gaps(text)
+        ids = self._with_gaps(check_text(text))
         with torch.inference_mode():
             h = self.network.encode(pad([[*ids, EOS]]).to(self.device))[0]  # [T, D]
             gaps = [place for place, id in enumerate(ids) if id == self.preprocessor.tokenizer.mask]
@@ -79,9 +113,8 @@ class MaskedLanguageModel(Model):
             chances[:, : (self.preprocessor.tokenizer.mask or EOS) + 1] = 0  # no special token is a word
             top = chances.topk(min(count, chances.shape[1]))
         rows = zip(top.values.tolist(), top.indices.tolist(), strict=True)
-        return [
-            list(zip(map(str.strip, self.preprocessor.tokenizer.pieces(words)), p, strict=True)) for p, words in rows
-        ]
+        pieces = self.preprocessor.tokenizer.pieces
+        return [FilledGap(tuple(zip(map(str.strip, pieces(words)), p, strict=True))) for p, words in rows]
 
     def _with_gaps(self, text: str) -> list[int]:
         mask = self.preprocessor.tokenizer.mask
@@ -98,7 +131,7 @@ class MaskedLanguageModel(Model):
         return ids
 
     def _continued(self, part: str, first: bool) -> list[int]:
-        """The ids of a part of a text. Where it goes on without a space, as "." behind a gap, it begins no word."""
+        """The ids of the text around gaps; a part that follows a gap without a space, as ".", begins no word."""
         tokenizer = self.preprocessor.tokenizer
         if tokenizer.unit == "characters":  # a space is one too, also where the part ends
             return [token.id for token in tokenizer.tokens(f"a{part}a") if 1 <= token.start <= len(part)]
@@ -109,30 +142,34 @@ class MaskedLanguageModel(Model):
         guard = "(" if part[0].isalnum() else "a"  # which is never in one token with what follows it
         return [token.id for token in tokenizer.tokens(guard + part.rstrip()) if token.start >= 1]
 
-    @torch.inference_mode()
-    def embed(
-        self, texts: Sequence[str], *, first: int = 1
-    ) -> tuple[npt.NDArray[np.float32], list[npt.NDArray[np.float32]]]:
-        """A vector for each text [N, D], the mean of its tokens' ([CLS] and the end counted); and those [T, D].
+    @overload
+    def embed(self, texts: str, *, first: int = ...) -> TextEmbedding: ...  # type: ignore[overload-overlap]
+    @overload
+    def embed(self, texts: Sequence[str], *, first: int = ...) -> list[TextEmbedding]: ...
 
-        A text that is longer than the model takes is an InputError that names it; `first` is the number that the first
-        of them has.
+    @torch.inference_mode()
+    def embed(self, texts: str | Sequence[str], *, first: int = 1) -> TextEmbedding | list[TextEmbedding]:
+        """Compute the vectors of a text and of its tokens, or of many texts, in order.
+
+        A text that is longer than the model takes is an InputError; `first` is the number of the first text in it.
         """
+        if isinstance(texts, str):
+            return self.embed([texts])[0]
         limit = int(self.config["model"]["max_length"]) - 2
-        encoded = self.preprocessor.tokenizer.encode(texts)
+        encoded = self.preprocessor.tokenizer.encode(check_texts(texts))
         for number, ids in enumerate(encoded, first):
             if len(ids) > limit:
                 raise InputError(f"text {number} has {len(ids):,} tokens, the model takes {limit:,}; shorten it")
-        tokens: list[npt.NDArray[np.float32]] = [np.zeros((0, 0), np.float32)] * len(encoded)
+        tokens: list[Vectors] = [np.zeros((0, 0), np.float32)] * len(encoded)
         for numbers in similar([len(ids) for ids in encoded], CELLS):
             batch = pad([[*encoded[number], EOS] for number in numbers]).to(self.device)
             states = self.network.states(batch).cpu()  # [B, 1+T, D]
             for row, number in enumerate(numbers):
                 tokens[number] = states[row, : len(encoded[number]) + 2].float().numpy()
-        return np.stack([states.mean(0) for states in tokens]), tokens
+        return [TextEmbedding(states.mean(0), states) for states in tokens]
 
     def evaluate(self, texts: str | Path, **other: Any) -> MaskedScores:
-        """Hide words of the documents in a file, and score how well they are found."""
+        """Mask words of the documents in a file, and score how well they are predicted."""
         self._need_words()
         return self.score([document.text for document in documents((str(texts),), lenient=False)])
 
@@ -153,7 +190,7 @@ class MaskedLanguageModel(Model):
 
     @torch.inference_mode()
     def _measure(self, dev: list[str], most: int) -> tuple[float, float, int, float, int]:
-        """Mean loss, share of hidden words found, hidden words, share of pairs told right, pairs; gaps always alike."""
+        """Mean loss, accuracy and number of masked words; accuracy and number of sentence pairs; same masks always."""
         flat, offsets = list[int](), [0]
         for some in batched(dev, 16):
             for document in self.preprocessor.tokenizer.encode(some):
@@ -180,7 +217,3 @@ class MaskedLanguageModel(Model):
         if not gaps:
             raise InputError("no document is long enough to hide a word in")
         return loss / gaps, found / gaps, int(gaps), right / max(1, pairs), int(pairs)
-
-    def embeddings(self, side: str = "source") -> Embeddings:
-        """The word vectors: `neighbours` of a word, and a map of words."""
-        return embeddings_of(self.network, self.preprocessor.tokenizer, self.path)

@@ -1,9 +1,10 @@
-"""Tagging, many to many and aligned: a label, or a number, for every word."""
+"""The tagging model: assigns a label, or a number, to every word."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple, overload
@@ -18,18 +19,18 @@ from mirada.data.checks import has_invalid_bytes
 from mirada.data.corpus import batched
 from mirada.data.text import shown_text
 from mirada.errors import DataError, InputError
-from mirada.inspection.embeddings import Embeddings
 from mirada.metrics.tagging import NumberScores, TagScores, evaluate_numbers, evaluate_tags
-from mirada.tasks.sequences import CELLS, embeddings_of, pad
+from mirada.predictions import Prediction
+from mirada.tasks.model import Model, check_texts
+from mirada.tasks.sequences import CELLS, pad
 from mirada.tasks.tagging.tags import Examples, TaggedConfig, Tags, as_number, cut, read_tagged
-from mirada.tasks.task import Model
 
 CHUNK = 1024
 """Sentences whose outputs are kept at the same time."""
 
 
 class TaggedWord(NamedTuple):
-    """A word, its likeliest tag, and how sure the model is of it."""
+    """A word, its likeliest tag, and the tag's probability."""
 
     word: str
     tag: str
@@ -37,18 +38,41 @@ class TaggedWord(NamedTuple):
 
 
 class NumberedWord(NamedTuple):
-    """A word, and the number that the model gives it."""
+    """A word, and the number predicted for it."""
 
     word: str
     number: float
 
 
-Words = list[TaggedWord] | list[NumberedWord]
-"""The words of a text with what the model says of each: which of the two, its training data decided."""
+@dataclass(frozen=True)
+class TaggedText(Prediction, Sequence[Any]):
+    """The words of a text with their tags, or their numbers; a sequence of `TaggedWord` or `NumberedWord`."""
+
+    words: tuple[TaggedWord | NumberedWord, ...]
+    numeric: bool = False
+    """Whether they are `NumberedWord`s."""
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.words[place]
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def values(self) -> dict[str, Any]:
+        names = ("words", "numbers") if self.numeric else ("words", "tags", "probabilities")
+        return {name: [word[place] for word in self.words] for place, name in enumerate(names)}
+
+    def as_text(self, number: int = 1) -> str:
+        """A word a line, tab, its tag or number; a blank line follows."""
+        pairs = [(word, f"{found:.4f}" if isinstance(found, float) else found) for word, found, *_ in self.words]
+        return "".join(f"{word}\t{found}\n" for word, found in pairs)
+
+    def __str__(self) -> str:
+        return " ".join(f"{word}/{found:.4g}" if self.numeric else f"{word}/{found}" for word, found, *_ in self.words)
 
 
 def words_of(text: str) -> list[str]:
-    """A text cut into words as tagged data has them: at white space, with punctuation around a word by itself.
+    """Split a text into words as tagged data has them: at white space, punctuation around a word by itself.
 
     A run of one mark ("...") is a word; marks inside a word ("don't", "5.20") stay in it.
     """
@@ -74,40 +98,41 @@ class TaggingModel(Model):
 
     @property
     def labels(self) -> list[str]:
-        """None if it gives numbers."""
+        """The tags; none if it predicts numbers."""
         return self.preprocessor.labels
 
     @overload
-    def tag(self, texts: str) -> Words: ...  # type: ignore[overload-overlap]
+    def tag(self, texts: str) -> TaggedText: ...  # type: ignore[overload-overlap]
     @overload
-    def tag(self, texts: Sequence[str] | Sequence[Sequence[str]]) -> list[Words]: ...
+    def tag(self, texts: Sequence[str] | Sequence[Sequence[str]]) -> list[TaggedText]: ...
 
-    def tag(self, texts: str | Sequence[str] | Sequence[Sequence[str]]) -> Words | list[Words]:
-        """The words of a text with their tags, or of many, in order. A text may also be given as a list of its words.
+    def tag(self, texts: str | Sequence[str] | Sequence[Sequence[str]]) -> TaggedText | list[TaggedText]:
+        """Tag the words of a text, or of many, in order. A text may also be a list of its words.
 
-        One that is longer than `data.max_tokens` is read in parts, cut between words.
+        A text longer than `data.max_tokens` is processed in parts, split between words.
         """
         if isinstance(texts, str):
             return self.tag([texts])[0]
-        sentences = [words_of(text) if isinstance(text, str) else list(text) for text in texts]
-        for given, words in enumerate(sentences, 1):
+        given = check_texts(texts, also=(list, tuple))
+        sentences = [words_of(text) if isinstance(text, str) else list(check_texts(text)) for text in given]
+        for number, words in enumerate(sentences, 1):
             if has_invalid_bytes(*words):
-                raise InputError(f"text {given} has bytes that are not UTF-8: {shown_text(' '.join(words))}")
+                raise InputError(f"text {number} has bytes that are not UTF-8: {shown_text(' '.join(words))}")
         return [self._named(words, o) for words, o in zip(sentences, self._read(sentences), strict=True)]
 
-    def _named(self, words: Sequence[str], o: Tensor) -> Words:
+    def _named(self, words: Sequence[str], o: Tensor) -> TaggedText:
         if self.preprocessor.numeric:
-            return [NumberedWord(*pair) for pair in zip(words, self._unscaled(o), strict=True)]
+            return TaggedText(tuple(map(NumberedWord, words, self._unscaled(o))), numeric=True)
         probabilities, best = o.softmax(-1).max(-1)  # [n]
         tags = [self.labels[place] for place in best.tolist()]
-        return [TaggedWord(*found) for found in zip(words, tags, probabilities.tolist(), strict=True)]
+        return TaggedText(tuple(map(TaggedWord, words, tags, probabilities.tolist())))
 
     def _unscaled(self, o: Tensor) -> list[float]:
         numbers: list[float] = (o[:, 0].double() * self.preprocessor.deviation + self.preprocessor.mean).tolist()
         return numbers
 
     def _read(self, sentences: Iterable[Sequence[str]]) -> Iterator[Tensor]:
-        """What the network puts out for the words of each sentence, [n, O]."""
+        """The network's outputs for the words of each sentence, [n, O]."""
         for chunk in batched(sentences, CHUNK):
             yield from self._outputs(chunk)
 
@@ -155,7 +180,7 @@ class TaggingModel(Model):
         return evaluate_tags([tags for _, tags in dev], guessed, self.preprocessor.unseen([words for words, _ in dev]))
 
     def validate(self, dev: Examples, size: int) -> Validation:
-        """The first score on a part of the dev set (RMSE of numbers), the mean loss, and a sentence to read."""
+        """The main score (RMSE for numbers) and the mean loss on a sample of the dev set."""
         chosen = self.sample(dev, size)
         outputs = list(self._read(words for words, _ in chosen))
         scores, o = self._scores(chosen, outputs), torch.cat(outputs)  # [N, O]
@@ -175,13 +200,9 @@ class TaggingModel(Model):
         first = scores.scores[0]
         return Validation(first.value, first.name, figures={"loss": loss}, example=example)
 
-    def embeddings(self, side: str = "source") -> Embeddings:
-        """The vectors of words or pieces: `neighbours` of a word, and a map of words."""
-        return embeddings_of(self.network, self.preprocessor.tokenizer, self.path)
-
 
 def _shortened(ids: list[int], starts: list[int], limit: int) -> Iterator[tuple[list[int], list[int]]]:
-    """A sentence in parts of at most `limit` pieces, cut before a word; a longer word is read as far as that goes."""
+    """Split a sentence into parts of at most `limit` pieces, between words; a longer word is cut off."""
     ends = [*starts[1:], len(ids)]
     first = 0
     for word in range(1, len(starts) + 1):

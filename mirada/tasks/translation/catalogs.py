@@ -1,26 +1,35 @@
-"""Fills the gaps of a gettext catalog by translation. Each line of a message is translated by itself, spaces kept."""
+"""Fills the untranslated entries of gettext catalogs. Each line of a message is translated by itself, spaces kept."""
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 from mirada.data import language
 from mirada.data.placeholders import found
 from mirada.data.po import Catalog
 from mirada.data.readers.catalogs import fits, language_in_header, language_in_path
-from mirada.errors import UsageError
+from mirada.data.sources import unreadable
+from mirada.data.text import shown_path
+from mirada.errors import DataError, UsageError
+from mirada.files import sync_folder, write_bytes
+from mirada.predictions import Prediction
 from mirada.tasks.translation.translator import Translation
 
 FORCE = "fill it all the same: --force"
 
 
 @dataclass(frozen=True)
-class Filling:
-    """A catalog with its gaps filled, and what a person should look at."""
+class Filling(Prediction):
+    """A catalog with its untranslated entries filled, and what a person should check."""
 
-    content: bytes
+    content: bytes = field(repr=False)
     filled: int
     """Entries that had no translation and now have one, marked fuzzy."""
     left: int
@@ -28,7 +37,15 @@ class Filling:
     problems: tuple[tuple[int, str], ...]
     """Line of an entry, and why it was left empty or needs care."""
     doubts: tuple[str, ...] = ()
-    """What speaks against filling this catalog with this model."""
+    """Why the model may not fit the catalog."""
+
+    def values(self) -> dict[str, Any]:
+        problems = [{"line": line, "problem": problem} for line, problem in self.problems]
+        return {"filled": self.filled, "left": self.left, "problems": problems, "doubts": list(self.doubts)}
+
+    def __str__(self) -> str:
+        empty = f", {self.left:,} left empty" if self.left else ""
+        return f"filled {self.filled:,} entries{empty}"
 
 
 def lines_of(catalog: Catalog) -> list[str]:
@@ -96,6 +113,74 @@ def damage(source: str, translation: str) -> str:
 def _by_place(placeholders: list[str]) -> list[str]:
     """Those that are filled by their order: %s and %d, not %1$s, %(name)s, {name} or %%."""
     return [mark for mark in placeholders if mark[0] == "%" and mark[-1].isalpha() and not {"(", "$"} & set(mark)]
+
+
+# --- files and folders --------------------------------------------------------------------------------------------
+
+_CATALOG = re.compile(r"\.pot?(\.gz)?$", re.IGNORECASE)
+
+
+def choose(folder: Path, target: str | None, *, skip_broken: bool, force: bool) -> tuple[list[Path], list[str]]:
+    """The catalogs below a folder to fill with a model for a target language, and notes on those that are skipped."""
+    found = sorted(path for path in folder.rglob("*") if path.is_file() and _CATALOG.search(path.name))
+    templates = [path for path in found if ".pot" in path.name[-7:].lower()]
+    catalogs = [path for path in found if path not in templates]
+    if not catalogs:
+        hint = "; make a .po of a template (.pot) with `msginit`" if templates else ""
+        raise DataError(f"{shown_path(folder)}: has no catalogs (.po) to fill{hint}")
+    chosen, broken, others = [], {}, {}
+    for path in catalogs:
+        try:
+            other = "" if force else other_language(Catalog(path), target)
+        except DataError as error:
+            broken[path] = str(error)
+            continue
+        if other:
+            others[path] = other
+        else:
+            chosen.append(path)
+    if broken and not skip_broken:
+        raise DataError(unreadable(folder, broken.values(), "--skip-broken"))
+    if not chosen:
+        there = ", ".join(sorted({*others.values()})) or "none that can be read"
+        raise DataError(
+            f"{shown_path(folder)}: no catalog is in {target}, the model's language, but in {there}; "
+            "take another model, or fill them all the same: --force"
+        )
+    notes = [f"skipped {path.relative_to(folder)}, which cannot be read ({reason})" for path, reason in broken.items()]
+    for kind, paths in (("in another language", others), ("templates", templates)):
+        if paths:
+            names = ", ".join(shown_path(path.relative_to(folder)) for path in paths)
+            notes.append(f"skipped, {kind}: {names}")
+    return chosen, notes
+
+
+def fill_all(
+    paths: Sequence[Path], root: Path, out: Path, translated: Mapping[str, Translation], keep_damaged: bool
+) -> dict[Path, Filling]:
+    """Write filled catalogs to `out`, all of them or none: a file, or the tree below the folder `root`."""
+    new = out.with_name(out.name + ".partial.new")  # gets its name when all is written
+    fillings = {}
+    try:
+        _remove(new)
+        for path in paths:
+            fillings[path] = fill(Catalog(path), translated, keep_damaged)
+            unpacked = path.name[:-3] if path.name.lower().endswith(".gz") else path.name
+            target = new / path.relative_to(root).with_name(unpacked) if root.is_dir() else new
+            target.parent.mkdir(parents=True, exist_ok=True)
+            write_bytes(target, fillings[path].content)
+        os.replace(new, out)
+        sync_folder(out.parent)
+    finally:
+        _remove(new)
+    return fillings
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 # --- the languages of a catalog and of a model --------------------------------------------------------------------

@@ -1,11 +1,11 @@
-"""Translation, many to many: sentences in one language to sentences in another."""
+"""The translation model: translates texts and gettext catalogs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Unpack, overload
 
 import torch
 from torch import nn
@@ -18,16 +18,20 @@ from mirada.data.batching import collate_pairs, similar
 from mirada.data.po import Catalog
 from mirada.data.sources import DataConfig, Paths, data_settings
 from mirada.decoding import DecodeConfig
+from mirada.engines.torch import TorchEngine
 from mirada.errors import UsageError
 from mirada.inspection.attention import CrossAttention
 from mirada.inspection.embeddings import Embeddings
 from mirada.metrics.translation import TranslationScores, bleu, bleu_tokenizer, chrf, evaluate
-from mirada.tasks.task import GenerativeModel
+from mirada.tasks.model import DecodeOptions, GenerativeModel, check_text, check_texts
 from mirada.tasks.translation.catalogs import Filling, check_language, fill, lines_of
 from mirada.tasks.translation.data import Examples, read_examples
 from mirada.tasks.translation.preprocessor import TranslationPreprocessor
 from mirada.tasks.translation.translator import Translation, Translator, with_notes
 from mirada.training.losses import TargetTokenLoss
+
+Progress = Callable[[int], None]
+"""Called with the number of texts that are done."""
 
 LOSS_CELLS = 4000
 """Tokens in a batch of dev pairs whose loss is computed."""
@@ -50,7 +54,8 @@ class TranslationModel(GenerativeModel):
         super().__init__(path, card, config, network, preprocessor, device)
         limit = int(config["model"]["max_length"])
         self.source_tokenizer, self.target_tokenizer = preprocessor.source, preprocessor.target
-        self._translator = Translator(self.network, preprocessor.source, preprocessor.target, limit, device)
+        engine = TorchEngine(self.network, device)
+        self.translator = Translator(engine, preprocessor.source, preprocessor.target, limit)
 
     @property
     def try_it(self) -> str:
@@ -60,27 +65,31 @@ class TranslationModel(GenerativeModel):
         return self.source_tokenizer.encode([text])[0]
 
     @overload
-    def translate(self, texts: str, *, prefix: str = ..., **decode: Any) -> Translation: ...
+    def translate(  # type: ignore[overload-overlap]
+        self, texts: str, *, prefix: str = ..., progress: Progress = ..., **decode: Unpack[DecodeOptions]
+    ) -> Translation: ...
     @overload
-    def translate(self, texts: Sequence[str], *, prefix: str = ..., **decode: Any) -> list[Translation]: ...
+    def translate(
+        self, texts: Sequence[str], *, prefix: str = ..., progress: Progress = ..., **decode: Unpack[DecodeOptions]
+    ) -> list[Translation]: ...
 
     def translate(
         self,
         texts: str | Sequence[str],
         *,
         prefix: str = "",
-        progress: Callable[[int], None] = lambda done: None,
-        **decode: Any,
+        progress: Progress = lambda done: None,
+        **decode: Unpack[DecodeOptions],
     ) -> Translation | list[Translation]:
-        """Translate a text, or many at once, in order. `decode` are settings: beam=5, n_best=3, sample=True, …
+        """Translate a text, or many, in order. `decode`: see `DecodeOptions` (beam=5, n_best=3, sample=True, …).
 
-        Each sentence of a text is translated by itself, unless `split=False`. `prefix` is how every translation has to
-        begin; white space at its end is left out. `Translation.problem`, `complete` and `notes` say what went wrong.
+        Each sentence of a text is translated by itself, unless `split=False`. Every translation begins with `prefix`;
+        white space at its end is ignored. `Translation.problem`, `complete` and `notes` say what went wrong.
         """
-        config = self.decode_config(**decode)
+        config, prefix = self.decode_config(**decode), check_text(prefix, "the prefix")
         if isinstance(texts, str):
-            return self._translator.translate([texts], config, prefix)[0]
-        return self._translator.translate(texts, config, prefix, progress)
+            return self.translator.translate([texts], config, prefix, progress)[0]
+        return self.translator.translate(check_texts(texts), config, prefix, progress)
 
     def evaluate(
         self,
@@ -91,12 +100,11 @@ class TranslationModel(GenerativeModel):
         source_language: str | None = None,
         target_language: str | None = None,
         columns: Sequence[str] = (),
-        **decode: Any,
+        **decode: Unpack[DecodeOptions],
     ) -> TranslationScores:
-        """Translate the sources of a test set (a file, or pairs of source and references) and score the result.
+        """Translate the sources of a test set (a file, or pairs of a source and its references) and score the result.
 
-        The test set may also come as a `source` file and its `target` files. Its languages are the model's
-        unless given.
+        The test set may also be a `source` file and its `target` files. Its languages default to the model's.
         """
         if isinstance(pairs, (str, Path)) or source or target:
             files = pairs if isinstance(pairs, (str, Path)) else ()
@@ -111,20 +119,19 @@ class TranslationModel(GenerativeModel):
         rows = [(source, tuple([refs] if isinstance(refs, str) else refs)) for source, refs in pairs]
         return self.score(rows, **decode)
 
-    def score(self, dev: Examples, **decode: Any) -> TranslationScores:
-        """All scores on examples. What the model cannot take counts as an empty translation, and is named."""
+    def score(self, dev: Examples, **decode: Unpack[DecodeOptions]) -> TranslationScores:
+        """Score translations of examples; a source that is refused counts as an empty translation, and is noted."""
         sources, references = [source for source, _ in dev], [given for _, given in dev]
-        found = self.translate(sources, progress=self._tell(len(sources)), **decode)
+        found = self.translate(sources, progress=self._report(len(sources)), **decode)
         outputs = [translation.text for translation in found]
         return with_notes(evaluate(sources, outputs, references, self._bleu_tokenizer(references)), found)
 
     def validate(self, dev: Examples, size: int) -> Validation:
-        """Greedy translations of a sample of the dev set: chrF++, which tells translations into any language and of any
-        length apart, BLEU, and the loss of the true translations."""
+        """Greedy translations of a sample of the dev set: chrF++, BLEU, and the loss of the references."""
         sources, references = zip(*self.sample(dev, size), strict=True)
-        # A model that knows nothing yet babbles to the limit, so here that is near.
+        # An untrained model babbles up to the length limit, so the limit is low here.
         config = DecodeConfig(beam=1, max_ratio=1.2)
-        outputs = [t.text for t in self._translator.translate(sources, config, progress=self._tell(len(sources)))]
+        outputs = [t.text for t in self.translator.translate(sources, config, progress=self._report(len(sources)))]
         shown = min(range(len(sources)), key=lambda i: abs(len(sources[i].split()) - 8))
         example = (sources[shown], outputs[shown], references[shown][0])
         figures = {"BLEU": bleu(outputs, references, self._bleu_tokenizer(references))}
@@ -133,7 +140,7 @@ class TranslationModel(GenerativeModel):
 
     @torch.inference_mode()
     def _loss(self, sources: Sequence[str], targets: Sequence[str]) -> float:
-        """The mean −log p of a token of the true translations; NaN if all are too long for the model."""
+        """The mean −log p of a token of the references; NaN if all are too long for the model."""
         ids = zip(self.source_tokenizer.encode(sources), self.target_tokenizer.encode(targets), strict=True)
         pairs = [pair for pair in ids if max(map(len, pair)) < self.config["model"]["max_length"]]
         measure, total, count = TargetTokenLoss(), 0.0, 0
@@ -146,13 +153,20 @@ class TranslationModel(GenerativeModel):
     def _bleu_tokenizer(self, references: Sequence[Sequence[str]]) -> str:
         return bleu_tokenizer(self.config.get("data", {}).get("target_language"), references)
 
-    def _tell(self, total: int) -> Callable[[int], None]:
+    def _report(self, total: int) -> Callable[[int], None]:
         return lambda done: self.progress(done, total)
 
-    def fill(self, catalog: str | Path, *, keep_damaged: bool = False, force: bool = False, **decode: Any) -> Filling:
-        """Translate what is untranslated in a gettext catalog (.po), marked fuzzy; the rest stays byte for byte.
+    def fill(
+        self,
+        catalog: str | Path,
+        *,
+        keep_damaged: bool = False,
+        force: bool = False,
+        **decode: Unpack[DecodeOptions],
+    ) -> Filling:
+        """Translate the untranslated entries of a gettext catalog (.po), marked fuzzy; the rest stays byte for byte.
 
-        `keep_damaged` fills in translations that lost placeholders, `force` fills a catalog in another language.
+        `keep_damaged` keeps translations that lost placeholders, `force` fills a catalog in another language.
         """
         found = Catalog(catalog)
         doubts = check_language(found, self.card["languages"]["source"], self.card["languages"]["target"], force)
@@ -161,16 +175,16 @@ class TranslationModel(GenerativeModel):
         filling = fill(found, dict(zip(lines, translated, strict=True)), keep_damaged)
         return replace(filling, doubts=tuple(doubts))
 
-    def fill_options(self, **decode: Any) -> dict[str, Any]:
-        """How catalogs are decoded: with several translations to choose from."""
-        options = {"n_best": 5, **{key: value for key, value in decode.items() if value is not None}}
-        return {**options, "n_best": min(options["n_best"], self.decode_config(**decode).beam)}
+    def fill_options(self, **decode: Unpack[DecodeOptions]) -> DecodeOptions:
+        """Decoding options for catalogs: several translations to choose from."""
+        wanted = decode.get("n_best") or 5
+        return {**decode, "n_best": min(wanted, self.decode_config(**decode).beam)}
 
-    def attend(self, text: str, **decode: Any) -> CrossAttention:
-        """Translate one sentence and return where every head of every layer looked for each token."""
-        ids, hypothesis = self._translator.look(text, self.decode_config(**decode))
+    def attend(self, text: str, **decode: Unpack[DecodeOptions]) -> CrossAttention:
+        """Translate one sentence and return the attention weights of every layer and head for each token."""
+        ids, hypothesis = self.translator.attend(check_text(text), self.decode_config(**decode))
         if hypothesis.attention is None:
-            raise UsageError(f"{self.path}: {self.card['model']} has no attention to look at")
+            raise UsageError(f"{self.path}: {self.card['model']} has no attention")
         return CrossAttention(
             source=[*self.source_tokenizer.pieces(ids), "</s>"],
             target=[*self.target_tokenizer.pieces(hypothesis.tokens), "</s>"],
@@ -180,7 +194,7 @@ class TranslationModel(GenerativeModel):
         )
 
     def embeddings(self, side: str = "source") -> Embeddings:
-        """The word vectors of one side: `neighbours` of a word, and a map of words."""
+        """The word embeddings of one side, source or target."""
         if side not in ("source", "target"):
             raise UsageError(f"--side {side}: there are source and target")
         table: nn.Embedding = getattr(self.network, f"{side}_embedding")
@@ -192,7 +206,7 @@ Languages = tuple[str | None, str | None]
 
 
 def _doubts(examples: Examples, own: Languages, said: Languages) -> list[str]:
-    """A line on each side of a test set that is said to be, or looks like, another language than the model's."""
+    """Warnings for the sides of a test set that are declared, or look like, another language than the model's."""
     sides = (
         ("its sources are", "from", [source for source, _ in examples]),
         ("its references are", "into", [references[0] for _, references in examples]),

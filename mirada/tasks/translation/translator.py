@@ -1,4 +1,4 @@
-"""Texts through tokenizer, model and decoding: cut into sentences, batched by length, in the order they came."""
+"""Translates texts with an engine: split into sentences, batched by length, joined again in their order."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
-import torch
-
-from mirada.contracts import Generator
-from mirada.data.batching import collate, similar
+from mirada.data.batching import similar
 from mirada.data.checks import has_invalid_bytes
 from mirada.data.language import UNSPACED
 from mirada.data.sentences import sentences
 from mirada.data.tokenizer import Tokenizer
-from mirada.decoding import DecodeConfig, Hypothesis, decode
+from mirada.decoding import DecodeConfig, Hypothesis
+from mirada.engines import Engine, GenerationSettings
 from mirada.errors import InputError
 from mirada.metrics.translation import TranslationScores
+from mirada.predictions import Prediction, ranked
 
 CELLS = 4096
 """Source tokens × beam that are translated at the same time."""
@@ -28,32 +27,61 @@ LONGEST_TEXT = 1_000_000
 
 
 @dataclass(frozen=True)
-class Translation:
-    """A translated text. `problem` says why there is none, if so: the text is then empty."""
+class Translation(Prediction):
+    """A translated text; empty if there is a `problem`."""
 
     text: str
     score: float = 0.0
-    """The average log probability of its tokens (with the length penalty of `decode`); summed over its sentences."""
+    """The average log probability of its tokens (with the length penalty of `decode`), summed over its sentences."""
     alternatives: tuple[tuple[str, float], ...] = field(default=(), repr=False)
     """The n best texts with their scores, this one first."""
-    problem: str | None = None
     complete: bool = True
-    """False when a sentence was cut at the length limit before the model ended it (`decode.max_ratio`)."""
+    """False if a sentence was cut off at the length limit (`decode.max_ratio`)."""
     parts: int = 0
-    """Of sentences that are longer than the model takes: the parts that they were translated in."""
-    notes: tuple[str, ...] = ()
-    """What there is to say of it: a sentence that was translated in parts, or cut at the length limit."""
+    """How many parts its overlong sentences were translated in."""
+
+    def values(self) -> dict[str, Any]:
+        alternatives = ranked(self.alternatives, "text", "score")
+        return {
+            "translation": self.text,
+            "score": round(self.score, 6),
+            "complete": self.complete,
+            "alternatives": alternatives,
+        }
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Translation:
+        """A translation from what `as_dict` made of it."""
+        return cls(
+            values["translation"],
+            values["score"],
+            tuple((other["text"], other["score"]) for other in values["alternatives"]),
+            values["complete"],
+            notes=tuple(values.get("notes", ())),
+            problem=values.get("problem"),
+        )
+
+    def as_text(self, number: int = 1) -> str:
+        """The translation on one line, so that the n-th line out is the n-th line in; or the n best, a line each."""
+        if len(self.alternatives) > 1:
+            return "\n".join(f"{number}\t{score:.4f}\t{one_line(text)}" for text, score in self.alternatives)
+        return one_line(self.text)
 
     def __str__(self) -> str:
         return self.text
 
 
+def one_line(text: str) -> str:
+    """A text without line breaks."""
+    return text.replace("\r", " ").replace("\n", " ")
+
+
 @dataclass
 class _Piece:
-    """A part of a text that the model can take, and where it belongs: a sentence, or a part of a long one."""
+    """A part of a text that the model can take: a sentence, or a part of a long one."""
 
     text: int
-    """The number of the text."""
+    """Which of the texts it belongs to."""
     start: int
     end: int
     ids: list[int]
@@ -65,30 +93,26 @@ class _Piece:
 
 @dataclass
 class _Text:
-    """A text on its way: the pieces to translate, or why there are none."""
+    """A text being translated: its pieces, or why there are none."""
 
     mark: str = ""
-    """What stands before each of its sentences."""
+    """The language mark (>>fra<<) in front of each of its sentences."""
     problem: str | None = None
     pieces: list[_Piece] = field(default_factory=list)
     parts: int = 0
-    """Of sentences that had to be cut in parts."""
+    """How many parts its overlong sentences were split into."""
     notes: list[str] = field(default_factory=list)
 
 
 class Translator:
-    """Texts through tokenizer, model and decoding, batched by length, in the order they came."""
+    """Translates texts with an engine and the tokenizers of its languages."""
 
-    def __init__(self, model: Generator, source: Tokenizer, target: Tokenizer, max_length: int, device: torch.device):
-        self.model = model
-        self.device = device
-        self.source = source
-        self.target = target
-        self.max_length = max_length
+    def __init__(self, engine: Engine, source: Tokenizer, target: Tokenizer, max_length: int):
+        self.engine, self.source, self.target, self.max_length = engine, source, target, max_length
 
     @property
     def longest(self) -> int:
-        """Source tokens that the model takes at a time, beside EOS."""
+        """The most source tokens that the model takes, without EOS."""
         return self.max_length - 1
 
     def translate(
@@ -98,18 +122,17 @@ class Translator:
         prefix: str = "",
         progress: Callable[[int], None] = lambda done: None,
     ) -> list[Translation]:
-        """Each text's translation: its sentences (unless `config.split` is false), each by itself, with the white space
-        around them.
+        """Translate texts sentence by sentence (unless `config.split` is false), keeping the white space between them.
 
-        A blank text gives a blank one. A sentence that is longer than the model takes is cut at a comma or a space, and
-        where it has none the text is refused (`Translation.problem`). `progress` is told how many texts are done.
+        A blank text gives a blank one. A sentence that is too long for the model is split at a comma or a space; where
+        it has none the text is refused (`Translation.problem`). `progress` gets the number of texts that are done.
         """
         work = self._cut(texts, self._forced(prefix), config.split)
         self._decode([piece for found in work for piece in found.pieces], config, progress)
         return [self._join(text, found) for text, found in zip(texts, work, strict=True)]
 
     def _forced(self, prefix: str) -> list[int]:
-        """The ids of a prefix. White space at its end is not among them: the next word brings its own."""
+        """The ids of a prefix, without white space at its end: the next word brings its own."""
         if not prefix.strip():
             return []
         ids = self.target.encode([prefix.rstrip()])[0]
@@ -120,7 +143,7 @@ class Translator:
     # ── cutting ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _cut(self, texts: Sequence[str], prefix: list[int], split: bool) -> list[_Text]:
-        """Every text in pieces; the prefix belongs to the first."""
+        """Split every text into pieces; the prefix belongs to the first."""
         faults = map(_fault, texts)
         work = [_Text("" if fault else self._mark(text), fault) for text, fault in zip(texts, faults, strict=True)]
         spans = [
@@ -153,13 +176,13 @@ class Translator:
         return work
 
     def _mark(self, text: str) -> str:
-        """Of a model for many languages: the mark at the beginning of a text that says which one is meant (>>fra<<)."""
+        """The mark at the beginning of a text that tells a multilingual model its target language (>>fra<<)."""
         mark = _MARK.match(text) if self.source.unit == "pieces" else None
         ids = self.source.encode([mark[1]])[0] if mark else []
         return mark[1] if mark and len(ids) == 1 and ids[0] != self.source.unknown else ""
 
     def _shortened(self, text: str, found: _Text, piece: _Piece) -> Iterator[_Piece]:
-        """A piece in parts that the model takes, or that cannot be cut any further."""
+        """Split a piece into parts that the model takes, or that cannot be split any further."""
         waiting = [piece]
         while waiting:
             piece = waiting.pop()
@@ -187,55 +210,57 @@ class Translator:
                 progress(done)
 
     def _decode_batch(self, pieces: Sequence[_Piece], config: DecodeConfig) -> None:
-        batch = collate([piece.ids for piece in pieces], [piece.prefix for piece in pieces]).to(self.device)
-        room = self.max_length - len(pieces[0].prefix)
-        limits = [self._limit(config, piece.ids, room) for piece in pieces]
-        for piece, hypotheses in zip(pieces, decode(self.model, batch, config, limits), strict=True):
+        for piece, hypotheses in zip(pieces, self._generate(pieces, config), strict=True):
             texts = self.target.decode([hypothesis.tokens for hypothesis in hypotheses])
             piece.best = [(text, hypothesis.score) for text, hypothesis in zip(texts, hypotheses, strict=True)]
             piece.complete = hypotheses[0].complete
 
-    def look(self, text: str, config: DecodeConfig) -> tuple[list[int], Hypothesis]:
-        """The source ids of one sentence and its best hypothesis, with the attention that chose it."""
+    def _generate(
+        self, pieces: Sequence[_Piece], config: DecodeConfig, attention: bool = False
+    ) -> list[list[Hypothesis]]:
+        limits = [self._limit(config, piece.ids, self.max_length - len(piece.prefix)) for piece in pieces]
+        settings = GenerationSettings(config, limits, attention=attention)
+        return self.engine.generate([piece.ids for piece in pieces], [piece.prefix for piece in pieces], settings)
+
+    def attend(self, text: str, config: DecodeConfig) -> tuple[list[int], Hypothesis]:
+        """The source ids of one sentence and its best hypothesis, with the attention weights that chose it."""
         (found,) = self._cut([text], [], split=False)
         if len(found.pieces) != 1:
             fault = found.problem or (f"has more than {self.longest:,} tokens" if found.pieces else "is empty")
             raise InputError(f"attention is shown for one sentence at a time: the text {fault}")
-        ids = found.pieces[0].ids
-        limit = self._limit(config, ids, self.max_length)
-        return ids, decode(self.model, collate([ids]).to(self.device), config, [limit], attention=True)[0][0]
+        return found.pieces[0].ids, self._generate(found.pieces, config, attention=True)[0][0]
 
     @staticmethod
     def _limit(config: DecodeConfig, source: Sequence[int], room: int) -> int:
-        """The most tokens that the translation of a source may have."""
+        """The most tokens that the translation of a source may have, EOS included."""
         return max(1, min(room, int(config.max_ratio * len(source)) + 20))
 
     # ── joining ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     @staticmethod
     def _join(text: str, found: _Text) -> Translation:
-        """The translations of a text's pieces with what stands around them in the text."""
+        """Join the translations of a text's pieces with the white space between them."""
         pieces = found.pieces
         if found.problem or not pieces:
             return Translation("", problem=found.problem)
         before, behind = text[: pieces[0].start], text[pieces[-1].end :]
         gaps = [text[one.end : other.start] for one, other in pairwise(pieces)]
-        ranked = []
+        options = []
         for option in zip(*(piece.best for piece in pieces), strict=False):
             whole = option[0][0]
             for gap, (said, _) in zip(gaps, option[1:], strict=True):
                 whole += joint(whole, gap, said) + said
-            ranked.append((before + whole + behind, sum(score for _, score in option)))
+            options.append((before + whole + behind, sum(score for _, score in option)))
         cut = sum(not piece.complete for piece in pieces)
         notes = list(found.notes)
         if cut:
             part = f", {cut} of its {len(pieces)} sentences" if len(pieces) > 1 else ""
             notes.append(f"the translation was cut at the length limit{part}; allow more with decode.max_ratio")
-        return Translation(*ranked[0], tuple(ranked), complete=not cut, parts=found.parts, notes=tuple(notes))
+        return Translation(*options[0], tuple(options), not cut, found.parts, notes=tuple(notes))
 
 
 def _fault(text: str) -> str | None:
-    """Why a text cannot be translated, if that shows without looking closer."""
+    """Why a text cannot be translated, if that shows before it is tokenized."""
     if len(text) > LONGEST_TEXT:
         return f"has {len(text):,} characters; {LONGEST_TEXT:,} are translated at most: break it into lines"
     if has_invalid_bytes(text):
@@ -247,7 +272,7 @@ _MARK = re.compile(r"\s*(>>[^<>\s]+<<)")
 
 
 def _said(text: str, found: _Text, start: int, end: int) -> str:
-    """A part of a text, behind the mark that the text has at its beginning."""
+    """A part of a text, preceded by the text's language mark."""
     part = text[start:end]
     return part if part.startswith(found.mark) else f"{found.mark} {part}"
 
@@ -263,7 +288,7 @@ def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def with_notes(scores: TranslationScores, found: Sequence[Translation]) -> TranslationScores:
-    """Scores of translations, with what there is to say of these: how many were refused, cut, or made in parts."""
+    """Scores with notes on how many of the translations were refused, cut off, or made in parts."""
     refused = [(number, each.problem) for number, each in enumerate(found, 1) if each.problem]
     cut = [number for number, each in enumerate(found, 1) if not each.complete]
     notes = list(scores.notes)
@@ -283,12 +308,12 @@ def _more(rows: Sequence[Any]) -> str:
     return ", …" if len(rows) > 1 else ""
 
 
-# Where a sentence may be cut that is too long, the best places first.
+# Where an overlong sentence may be split, the best places first.
 _PLACES = [re.compile(pattern) for pattern in (r"[;；]\s*", r":\s+|：\s*", r",\s+|[，、]\s*", r"\s+")]
 
 
 def _middle(sentence: str) -> int | None:
-    """Where to cut a sentence in two: the best kind of place in its middle half, else anywhere; the nearest to it."""
+    """Where to split a sentence in two: the best kind of place, in its middle half if possible."""
     half, size = len(sentence) // 2, len(sentence)
     found = [[place.end() for place in places.finditer(sentence) if place.end() < size] for places in _PLACES]
     for reach in (size / 4, size):
@@ -300,7 +325,7 @@ def _middle(sentence: str) -> int | None:
 
 
 def joint(left: str, gap: str, right: str) -> str:
-    """What stands between two translated sentences: the white space of the original, if the script has spaces there."""
+    """The white space between two translated sentences: the original's, if the script has spaces there."""
     unspaced = bool(UNSPACED.match(left[-1:]))
     if gap == "":
         return "" if not left or not right or unspaced or UNSPACED.match(right) else " "

@@ -256,7 +256,7 @@ def test_a_forecast_as_csv_with_the_digits_that_can_be_known() -> None:
     mean = np.array([[1234.56789, 0.0123456], [1240.0, 0.013]])
     half, most = np.array([20, 0.001]), np.array([30, 0.002])
     bounds = {80: (mean - half, mean + half), 95: (mean - most, mean + most)}
-    found = Forecast(("close", 'a "b", c'), ["+1", "+2"], mean, bounds, mean, None, [])
+    found = Forecast(("close", 'a "b", c'), ["+1", "+2"], mean, bounds, mean, None)
     rows = list(csv.reader(io.StringIO(found.as_csv())))
     assert rows[0] == ["time", *(name + end for name in found.names for end in
                                  ("", "_lower80", "_upper80", "_lower95", "_upper95"))]  # fmt: skip

@@ -325,7 +325,7 @@ def test_a_text_without_ends_goes_on(unit: Unit, decode_: dict[str, Any]) -> Non
 
 def test_wrong_use() -> None:
     writer = model()
-    with pytest.raises(UsageError, match="--tokens 0: write at least 1"):
+    with pytest.raises(UsageError, match="--tokens 0: must be at least 1"):
         writer.generate("el", tokens=0)
     with pytest.raises(UsageError, match="--tokens -1"):
         writer.stream("el", tokens=-1)

@@ -1,13 +1,10 @@
-"""evaluate: test sets of two files, and in other languages than the model's; translate: progress."""
+"""`mirada evaluate`: test sets of two files, and in other languages than the model's."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
-import pytest
-
-from mirada.cli import progress
 from mirada.tasks.translation.model import TranslationModel
 from tests import toy
 from tests.command import refused, run
@@ -59,22 +56,3 @@ def test_evaluate_says_that_the_languages_are_others(trained: TranslationModel, 
     assert "its references are in fr, and it translates into en" in asked.stderr
     fitting = run("evaluate", trained.path, toy.write(tmp_path / "good.tsv", ROWS))
     assert "does not fit" not in fitting.stdout
-
-
-def test_progress_is_shown_when_it_takes_long(
-    trained: TranslationModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = lines(tmp_path / "in.txt", [s for s, _ in ROWS])
-    assert "lines/s" not in run("translate", trained.path, "--file", file).stderr
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
-    said = run("translate", trained.path, "--file", file, "--out", tmp_path / "out.txt").stderr
-    assert "of 60 lines, " in said
-    assert "lines/s" in said
-    assert "lines/s" in run("translate", trained.path, text="el gato\n").stderr
-    assert " of " not in run("translate", trained.path, text="el gato\n").stderr
-
-
-def test_no_progress_when_the_program_is_quiet(trained: TranslationModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
-    assert run("translate", trained.path, text="el gato ve el tren\n" * 3, cwd=None).stderr != ""
-    assert run("--quiet", "translate", trained.path, text="el gato ve el tren\n" * 3).stderr == ""

@@ -1,0 +1,95 @@
+"""Verbs about the built-in data: the corpus, the images and videos, the demonstration."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mirada.cli.app import DATA, TRAIN, Threads, app, note, verbosity
+from mirada.cli.output import check_new, new_binary, new_file
+from mirada.errors import UsageError, counted
+
+
+@app.command(panel=DATA)
+def corpus(
+    languages: Annotated[str, typer.Argument(help="es-en, pt-es, …: from Spanish, English, Portuguese to another.")],
+    out: Annotated[
+        Path, typer.Option(help="The TSV file to write: source, tab, all translations.", show_default=False)
+    ],
+    pairs: Annotated[int, typer.Option(help="How many pairs to write.")] = 10_000,
+    seed: Annotated[int, typer.Option(help="Random seed: another one gives other sentences.")] = 0,
+    part: Annotated[str, typer.Option(help="The split to write: training or test (disjoint).")] = "training",
+    alignments: Annotated[
+        Path | None,
+        typer.Option(help="Write word alignments to this file: 0-0 1-2 …", show_default=False),
+    ] = None,
+) -> None:
+    """Write sentence pairs of the built-in language to a file, with word alignments if wanted."""
+    from mirada import builtin
+
+    for path, option in ((out, "--out"), (alignments, "--alignments")):
+        check_new(path, option)
+    with ExitStack() as stack:
+        aligned = stack.enter_context(new_file(alignments, "--alignments")) if alignments else None
+        examples = builtin.choose(languages, part, pairs, seed)
+        written = builtin.write(examples, stack.enter_context(new_file(out, "--out")), aligned)
+    note(
+        f"wrote {counted(written, 'pair')} to {out}" + (f" and their alignments to {alignments}" if alignments else "")
+    )
+
+
+@app.command(panel=TRAIN)
+def demo(
+    out: Annotated[Path, typer.Option(help="The directory to write to.")] = Path("demo"),
+    minutes: Annotated[float, typer.Option(help="Train for this long, everything included.")] = 4.0,
+    threads: Threads = None,
+) -> None:
+    """Train Spanish → English on the built-in corpus, translate, evaluate, draw attention; five minutes in all."""
+    from mirada import demo as script
+    from mirada.console import Console
+
+    with Console(verbosity=verbosity()) as console:
+        script.run(out, minutes, threads, console)
+
+
+@app.command(panel=DATA)
+def shapes(
+    out: Annotated[Path, typer.Option(help="The folder to write; with --moving, an .npz file.", show_default=False)],
+    moving: Annotated[bool, typer.Option("--moving", help="Write videos, labelled with their direction.")] = False,
+    language: Annotated[str, typer.Option(help="Language of the captions: es, en, pt.")] = "es",
+    count: Annotated[int, typer.Option(help="How many images or videos to write.")] = 3000,
+    part: Annotated[str, typer.Option(help="The split to write: training or test (disjoint).")] = "training",
+    seed: Annotated[int, typer.Option(help="Random seed: another one gives other images.")] = 0,
+) -> None:
+    """Write the built-in images of shapes with their captions, or videos of moving shapes."""
+    check_new(out, "--out")
+    if count < 1:
+        raise UsageError(f"--count {count}: write at least 1")
+    try:
+        _write_videos(out, count, part, seed) if moving else _write_scenes(out, language, count, part, seed)
+    except OSError as error:
+        raise UsageError(f"--out {out}: cannot be written ({error.strerror})") from None
+
+
+def _write_scenes(out: Path, language: str, count: int, part: str, seed: int) -> None:
+    from mirada.builtin import scenes
+
+    found = scenes.scenes(language, part, count, seed)
+    out.mkdir(parents=True)
+    note(f"wrote {counted(scenes.write(found, out), 'image')} and their captions, {out / 'scenes.tsv'}")
+
+
+def _write_videos(out: Path, count: int, part: str, seed: int) -> None:
+    import numpy as np
+
+    from mirada.builtin.shapes import moving_shapes
+
+    if out.suffix != ".npz":
+        raise UsageError(f"--out {out}: videos go into one file; call it {out}.npz")
+    videos, labels = moving_shapes(count, 2 * seed + (part == "test"))
+    with new_binary(out, "--out") as sink:
+        np.savez(sink, images=videos, labels=labels)
+    note(f"wrote {counted(count, 'video')} and the way each shape moves, {out}")

@@ -1,0 +1,46 @@
+"""Engines: what computes a text from token ids. A model's verbs know only `Engine`, a class with one method."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mirada.decoding import DecodeConfig, Hypothesis
+
+
+@dataclass(frozen=True)
+class GenerationSettings:
+    """How an engine generates."""
+
+    decode: DecodeConfig
+    """Beam search or sampling, and how many hypotheses to return."""
+    limits: Sequence[int]
+    """For each source, the most tokens that may follow its prefix, EOS included."""
+    suppressed: tuple[int, ...] = ()
+    """Tokens that are never generated."""
+    endless: bool = False
+    """Texts have no end of their own: only the limit ends them."""
+    free_end: bool = False
+    """A text that the limit ends does not pay for the probability of EOS."""
+    attention: bool = False
+    """Return the attention weights over the source, if the model has any."""
+
+
+class Engine(ABC):
+    """Generates token sequences: another engine is a class with this one method."""
+
+    @abstractmethod
+    def generate(
+        self, sources: Sequence[Any], prefixes: Sequence[Sequence[int]], settings: GenerationSettings
+    ) -> list[list[Hypothesis]]:
+        """The `n_best` hypotheses for each source, best first.
+
+        A source is a list of token ids without BOS and EOS; for a language model it is the token that texts start
+        with, for captions an image. The tokens of a hypothesis begin with the source's prefix.
+        """
+
+    def stream(self, source: Any, prefix: Sequence[int], settings: GenerationSettings) -> Iterator[int]:
+        """The tokens that follow the prefix, as they are generated; by default all at the end."""
+        yield from self.generate([source], [prefix], settings)[0][0].tokens[len(prefix) :]

@@ -1,0 +1,103 @@
+"""The PyTorch engine: decodes with a network that generates step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from mirada.contracts import EOS, Batch, Generator, State, Step
+from mirada.data.batching import collate
+from mirada.decoding import Hypothesis, decode, decoding
+from mirada.engines import Engine, GenerationSettings
+
+UNLIKELY = -1e4
+"""The logit of an end where texts have none: never chosen, but what the length limit can still force."""
+
+Collate = Callable[[Sequence[Any], Sequence[Sequence[int]]], Batch]
+"""Makes a batch of sources and prefixes of equal length."""
+
+
+class TorchEngine(Engine):
+    """Generates with a network on a device; what is in one call is computed as one batch."""
+
+    def __init__(self, network: Generator, device: torch.device, collate: Collate = collate):
+        self.network, self.device, self._collate = network, device, collate
+
+    def generate(
+        self, sources: Sequence[Any], prefixes: Sequence[Sequence[int]], settings: GenerationSettings
+    ) -> list[list[Hypothesis]]:
+        found: list[list[Hypothesis]] = [[] for _ in sources]
+        by_length = sorted(range(len(sources)), key=lambda row: len(prefixes[row]))
+        for _, rows in groupby(by_length, key=lambda row: len(prefixes[row])):
+            chosen = list(rows)
+            batch = self._batch([sources[row] for row in chosen], [prefixes[row] for row in chosen])
+            limits = [settings.limits[row] for row in chosen]
+            network, config = self._restricted(settings, limits), settings.decode
+            if settings.free_end and not config.sample:  # all of them, since they are ranked anew
+                config = config.model_copy(update={"n_best": config.beam * max(limits)})
+            results = decode(network, batch, config, limits, attention=settings.attention)
+            for row, hypotheses in zip(chosen, results, strict=True):
+                found[row] = _ranked(hypotheses, len(prefixes[row]), settings.limits[row], settings)
+        return found
+
+    def stream(self, source: Any, prefix: Sequence[int], settings: GenerationSettings) -> Iterator[int]:
+        if settings.decode.width > 1:
+            yield from super().stream(source, prefix, settings)
+            return
+        network = self._restricted(settings, settings.limits)
+        for chosen in decoding(network, self._batch([source], [prefix]), settings.decode, settings.limits):
+            yield int(chosen)
+
+    def _batch(self, sources: Sequence[Any], prefixes: Sequence[Sequence[int]]) -> Batch:
+        return self._collate(sources, prefixes).to(self.device)
+
+    def _restricted(self, settings: GenerationSettings, limits: Sequence[int]) -> Generator:
+        if not (settings.suppressed or settings.endless or settings.free_end):
+            return self.network
+        return _Restricted(self.network, settings, max(limits))
+
+
+def _ranked(hypotheses: list[Hypothesis], prefix: int, limit: int, settings: GenerationSettings) -> list[Hypothesis]:
+    """The n best; where the end is free at the limit, it does not count in the length that scores are divided by."""
+    if not settings.free_end:
+        return hypotheses
+    penalty = settings.decode.length_penalty
+    scored = [
+        replace(each, score=each.log_probability / min(len(each.tokens) - prefix + 1, limit - 1) ** penalty)
+        for each in hypotheses
+    ]
+    return sorted(scored, key=lambda each: -each.score)[: settings.decode.n_best]
+
+
+class _Restricted:
+    """A generator with suppressed tokens, without an end, or with an end that is free at the limit."""
+
+    def __init__(self, network: Generator, settings: GenerationSettings, limit: int):
+        self.network, self.settings = network, settings
+        self.left = limit - 1 if settings.free_end else -1
+
+    def start(self, batch: Batch, *, attention: bool = False) -> Step:
+        step = self._restrict(self.network.start(batch, attention=attention))
+        self.size = step.logits.shape[-1]
+        return step
+
+    def step(self, tokens: Tensor, state: State) -> Step:
+        self.left -= 1
+        if not self.left:  # only the end can follow, so the last token need not be read
+            logits = torch.full((len(tokens), self.size), -torch.inf, device=tokens.device)
+            logits[:, EOS] = 0.0
+            return Step(logits, state)
+        return self._restrict(self.network.step(tokens, state))
+
+    def _restrict(self, step: Step) -> Step:
+        logits = step.logits.clone()
+        if self.settings.suppressed:
+            logits[:, list(self.settings.suppressed)] = -torch.inf
+        if self.settings.endless:
+            logits[:, EOS] = UNLIKELY
+        return step._replace(logits=logits)

@@ -1,0 +1,94 @@
+"""Predictions: what a model's verbs return. Each has one shape for programs (`as_dict`) and one for people (`as_text`).
+
+The command line, a server and a page use these and shape nothing themselves.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any, BinaryIO
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prediction:
+    """A model's answer to one input."""
+
+    notes: tuple[str, ...] = ()
+    """Remarks on how it came about: what was cut off, resized, or split into parts."""
+    problem: str | None = None
+    """Why there is no answer, if there is none."""
+
+    def values(self) -> dict[str, Any]:
+        """The answer itself as plain values."""
+        raise NotImplementedError
+
+    def as_dict(self) -> dict[str, Any]:
+        """The prediction as plain dictionaries, lists, strings and numbers, ready for JSON."""
+        remarks = {"notes": list(self.notes), "problem": self.problem}
+        return {**self.values(), **{name: value for name, value in remarks.items() if value}}
+
+    def as_text(self, number: int = 1) -> str:
+        """The prediction as a line or lines of text; `number` is its place among others."""
+        return str(self)
+
+    def where(self, number: int) -> str:
+        """What a remark on the `number`-th prediction refers to."""
+        return f"line {number}"
+
+    def _repr_html_(self) -> str:
+        return html_table(self.as_dict())
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImagePrediction(Prediction):
+    """A model's answer to an image; by itself, one that could not be read."""
+
+    image: str = ""
+    """The file it is in; empty for an array."""
+
+    def values(self) -> dict[str, Any]:
+        return {"image": self.image} if self.image else {}
+
+    def where(self, number: int) -> str:
+        return self.image
+
+    def __str__(self) -> str:
+        return ""
+
+
+class Drawable:
+    """A result that can be drawn, and is shown as a picture in a notebook."""
+
+    def draw(self, path: str | Path | BinaryIO) -> None:
+        """Write the picture to a file."""
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        picture = io.BytesIO()
+        self.draw(picture)
+        return f'<img src="data:image/png;base64,{base64.b64encode(picture.getvalue()).decode()}">'
+
+
+def ranked(pairs: Sequence[tuple[str, float]], name: str, value: str) -> list[dict[str, Any]]:
+    """Pairs of a text and a number as JSON objects, the numbers rounded."""
+    return [{name: text, value: round(number, 6)} for text, number in pairs]
+
+
+def html_table(values: Mapping[str, Any]) -> str:
+    """Names and values as a small table for a notebook."""
+    rows = "".join(
+        f"<tr><th style='text-align:left'>{escape(str(name))}</th>"
+        f"<td style='text-align:left'>{escape(_brief(value))}</td></tr>"
+        for name, value in values.items()
+    )
+    return f"<table>{rows}</table>"
+
+
+def _brief(value: Any) -> str:
+    text = f"{value:,.4g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= 500 else f"{text[:500]} …"

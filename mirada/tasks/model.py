@@ -1,0 +1,204 @@
+"""What all trained models share: opening, checking inputs, decoding options, how they show themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypedDict, TypeVar
+
+import torch
+from torch import nn
+
+from mirada import config as configuration
+from mirada.config import Values
+from mirada.contracts import Validation
+from mirada.decoding import DecodeConfig
+from mirada.errors import UsageError
+from mirada.inspection.embeddings import Embeddings
+from mirada.inspection.gradients import Fading, fading_of
+from mirada.metrics.score import Evaluation
+from mirada.predictions import Prediction, html_table, ranked
+
+Example = TypeVar("Example")
+
+
+@dataclass(frozen=True)
+class Neighbours(Prediction):
+    """The words whose embeddings are nearest to a word's."""
+
+    word: str
+    pieces: tuple[str, ...]
+    """The tokens of the word; their average is used if they are several."""
+    neighbours: tuple[tuple[str, float], ...] = field(repr=False)
+    """The nearest words with their cosine similarity."""
+
+    def values(self) -> dict[str, Any]:
+        near = ranked(self.neighbours, "word", "cosine")
+        return {"word": self.word, "pieces": list(self.pieces), "neighbours": near}
+
+    def __str__(self) -> str:
+        average = f" (average of {len(self.pieces)} subwords)" if len(self.pieces) > 1 else ""
+        return f"{self.word}{average}: " + ", ".join(f"{word} {cosine:.2f}" for word, cosine in self.neighbours)
+
+
+class Model:
+    """A trained model, opened from its bundle."""
+
+    def __init__(
+        self,
+        path: Path,
+        card: dict[str, Any],
+        config: Values,
+        network: nn.Module,
+        preprocessor: Any,
+        device: torch.device,
+    ):
+        self.path, self.card, self.config = path, card, config
+        self.network, self.preprocessor, self.device = network.eval().to(device), preprocessor, device
+        self.progress: Callable[[int, int], None] = lambda done, total: None
+        """Called now and then while many examples are processed, with how many are done; an exception ends the work."""
+
+    def __repr__(self) -> str:
+        model = self.card.get("model", type(self.network).__name__)
+        return f"<{type(self).__name__} {str(self.path)!r}: {model}, {self.parameters:,} parameters>"
+
+    def _repr_html_(self) -> str:
+        scores = {score["name"]: score["value"] for score in (self.card.get("scores") or {}).get("scores", ())}
+        about = {"task": self.card["task"], "model": self.card["model"], "parameters": f"{self.parameters:,}"}
+        return html_table({**about, "bundle": self.path, **scores, "try": self.try_it})
+
+    def ids(self, text: str) -> list[int]:
+        """The token ids of a text, as the network reads it."""
+        tokenizer = getattr(self.preprocessor, "tokenizer", None)
+        if tokenizer is None:
+            raise UsageError(f"{self.path}: a model for {self.card['task']} does not read text")
+        found: list[int] = tokenizer.encode([text])[0]
+        return found
+
+    def embeddings(self, side: str = "source") -> Embeddings:
+        """The word embeddings; `side` (source or target) matters to translators only."""
+        table, tokenizer = getattr(self.network, "embedding", None), getattr(self.preprocessor, "tokenizer", None)
+        if not isinstance(table, nn.Embedding) or tokenizer is None:
+            raise UsageError(f"{self.path}: its model has no word embeddings")
+        return Embeddings(tokenizer, table.weight.detach().cpu(), self.path)
+
+    def neighbours(self, word: str, count: int = 10, *, side: str = "source", fragments: bool = False) -> Neighbours:
+        """The words whose embeddings are nearest to a word's; `fragments` lists beginnings of words, too."""
+        embeddings = self.embeddings(side)
+        near, pieces = embeddings.neighbours(word, count, fragments), embeddings.pieces(word)
+        notes: tuple[str, ...] = ()
+        if len(pieces) > 1:
+            read = " + ".join(pieces)
+            notes = (f"the model has no embedding of {word!r}, it reads {read}; their average is used",)
+        return Neighbours(word, tuple(pieces), tuple(near), notes=notes)
+
+    def gradients(self, text: str) -> Fading:
+        """How the gradient of a recurrent model's last state fades on the way back through a text."""
+        return fading_of(f"{self.path.name} ({self.card['model']})", self.network, self.ids(text))
+
+    @property
+    def parameters(self) -> int:
+        """The number of weights."""
+        return sum(parameter.numel() for parameter in self.network.parameters())
+
+    @property
+    def try_it(self) -> str:
+        """A command to try the model with."""
+        raise NotImplementedError
+
+    def sample(self, dev: Any, size: int) -> Any:
+        """At most `size` examples of a dev set, evenly spaced; all of it where examples cannot be left out."""
+        return evenly(dev, size)
+
+    def validate(self, dev: Any, size: int) -> Validation:
+        """A quick score on a sample of the dev set, while training."""
+        raise NotImplementedError
+
+    def score(self, dev: Any) -> Evaluation:
+        """All scores on examples like `Prepared.dev`."""
+        raise NotImplementedError
+
+
+class DecodeOptions(TypedDict, total=False):
+    """Keyword options of the verbs that generate text. Left out or None: as the bundle's `decode` section says."""
+
+    beam: int | None
+    """Hypotheses kept at each step of beam search; 1 is greedy. Default 5."""
+    n_best: int | None
+    """How many hypotheses to return (`alternatives`). Default 1."""
+    length_penalty: float | None
+    """α in score = log p / length^α: 0 favours short texts, 1 ranks by the average per token. Default 1."""
+    max_ratio: float | None
+    """A translation may have this many times the tokens of its source, plus 20. Default 3."""
+    sample: bool | None
+    """Sample from the probabilities instead of searching for the best."""
+    temperature: float | None
+    """When sampling: below 1 the likely tokens get likelier, above 1 less so. Default 1."""
+    top_k: int | None
+    """When sampling: choose among the k likeliest tokens; 0 is all of them."""
+    top_p: float | None
+    """When sampling: choose among the likeliest tokens that together have this probability."""
+    seed: int | None
+    """When sampling: the same text and seed give the same sample. Default 0."""
+    split: bool | None
+    """Translate each sentence of a text by itself. Default true."""
+
+
+SAMPLING = ("temperature", "top_k", "top_p", "seed")
+"""Options that only affect sampling."""
+
+
+class GenerativeModel(Model):
+    """A trained model that generates text, token by token."""
+
+    def decode_config(self, **changes: Any) -> DecodeConfig:
+        """The bundle's decoding settings with changes; None changes nothing."""
+        given = {key: value for key, value in changes.items() if value is not None}
+        built = configuration.build({"decode": DecodeConfig}, {"decode": {**self.config.get("decode", {}), **given}})
+        config: DecodeConfig = built["decode"]
+        for name in SAMPLING:
+            default = DecodeConfig.model_fields[name].default
+            if not config.sample and given.get(name, default) != default:
+                raise UsageError(f"{name}={given[name]}: is for sampling; add sample=True (--sample), or leave it out")
+        return config
+
+
+def evenly(examples: list[Example], size: int) -> list[Example]:
+    """At most `size` of the examples, evenly spaced."""
+    if len(examples) <= size:
+        return examples
+    return [examples[number * len(examples) // size] for number in range(size)]
+
+
+def check_text(given: Any, name: str = "the text") -> str:
+    """The text, if it is one."""
+    if isinstance(given, str):
+        return given
+    hint = "; decode it first: .decode('utf-8')" if isinstance(given, bytes) else ""
+    raise UsageError(f"{name} must be a string, not {_described(given)}{hint}")
+
+
+def check_texts(given: Any, also: tuple[type, ...] = ()) -> Sequence[Any]:
+    """The texts, if they are a list of strings; `also` are other types that an item may have."""
+    if isinstance(given, bytes) or not isinstance(given, Iterable):
+        check_text(given, "a text, or each in a list of texts,")
+    texts = given if isinstance(given, Sequence) else list(given)
+    for number, text in enumerate(texts, 1):
+        if not isinstance(text, (str, *also)):
+            check_text(text, f"text {number}")
+    return texts
+
+
+def check_count(given: Any, name: str, least: int, most: int | None = None) -> int:
+    """The number, if it is a whole one within its bounds."""
+    if isinstance(given, bool) or not isinstance(given, int):
+        raise UsageError(f"{name} must be a whole number, not {_described(given)}")
+    if given < least or (most is not None and given > most):
+        bounds = f"at least {least:,}" if most is None else f"from {least:,} to {most:,}"
+        raise UsageError(f"{name} {given}: must be {bounds}")
+    return given
+
+
+def _described(given: Any) -> str:
+    return "None" if given is None else f"{given!r:.40} ({type(given).__name__})"

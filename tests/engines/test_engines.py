@@ -1,0 +1,119 @@
+"""The seam between a model's verbs and what computes: any class with one method is an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from mirada.data.tokenizer import Tokenizer
+from mirada.decoding import DecodeConfig, Hypothesis
+from mirada.engines import Engine, GenerationSettings
+from mirada.engines.torch import TorchEngine
+from mirada.tasks.translation.model import TranslationModel
+from mirada.tasks.translation.translator import Translator
+from tests.fake_generator import A, B, C, any_fake, chain, distribution, same
+
+WORDS = {"hola": "hello", "buenos días": "good morning", "adiós": "goodbye"}
+CPU = torch.device("cpu")
+
+
+class Dictionary(Engine):
+    """An engine that looks sentences up: no network, no device."""
+
+    def __init__(self, source: Tokenizer, target: Tokenizer):
+        self.source, self.target = source, target
+        self.asked: list[GenerationSettings] = []
+
+    def generate(
+        self, sources: Sequence[Any], prefixes: Sequence[Sequence[int]], settings: GenerationSettings
+    ) -> list[list[Hypothesis]]:
+        self.asked.append(settings)
+        texts = [WORDS.get(text.strip(), "?") for text in self.source.decode(sources)]
+        return [
+            [Hypothesis([*prefix, *ids], -1.0, -0.5, complete=True)]
+            for ids, prefix in zip(self.target.encode(texts), prefixes, strict=True)
+        ]
+
+
+def translator() -> Translator:
+    tokenizer = Tokenizer.learn([*WORDS, *WORDS.values()] * 3, 300)
+    return Translator(Dictionary(tokenizer, tokenizer), tokenizer, tokenizer, max_length=30)
+
+
+def test_a_dictionary_is_an_engine() -> None:
+    found = translator().translate(["hola", "", "buenos días\nadiós"], DecodeConfig())
+    assert [translation.text for translation in found] == ["hello", "", "good morning\ngoodbye"]
+    assert found[0].score == -0.5
+
+
+def test_a_prefix_reaches_the_engine() -> None:
+    (found,) = translator().translate(["hola"], DecodeConfig(), prefix="good")
+    assert found.text.split() == ["good", "hello"]
+
+
+def test_the_engine_of_a_trained_model_can_be_replaced(trained: TranslationModel) -> None:
+    before = trained.translator.engine
+    trained.translator.engine = engine = Dictionary(trained.source_tokenizer, trained.target_tokenizer)
+    try:
+        assert trained.translate("hola", beam=3, max_ratio=2).text == "hello"
+    finally:
+        trained.translator.engine = before
+    assert engine.asked[0].decode.beam == 3
+    assert engine.asked[0].limits == [2 * len(trained.source_tokenizer.encode(["hola"])[0]) + 20]
+
+
+def test_an_engine_without_streaming_gives_its_tokens_at_the_end() -> None:
+    engine = translator().engine
+    assert isinstance(engine, Dictionary)
+    source = engine.source.encode(["hola"])[0]
+    settings = GenerationSettings(DecodeConfig(), [9])
+    assert list(engine.stream(source, [5], settings)) == engine.generate([source], [[]], settings)[0][0].tokens
+
+
+# --- PyTorch ---
+
+
+def test_prefixes_may_differ_in_length() -> None:
+    engine = TorchEngine(any_fake(3), CPU)
+    config = DecodeConfig(beam=3, n_best=2)
+    sources, prefixes, limits = [[0, A], [1, B], [2, C], [3, A]], [[A, B], [], [C], []], [4, 5, 6, 7]
+    together = engine.generate(sources, prefixes, GenerationSettings(config, limits))
+    for row, found in enumerate(together):
+        alone = engine.generate([sources[row]], [prefixes[row]], GenerationSettings(config, [limits[row]]))[0]
+        same(found, alone)
+        assert all(hypothesis.tokens[: len(prefixes[row])] == prefixes[row] for hypothesis in found)
+
+
+def test_suppressed_tokens_are_never_generated() -> None:
+    engine = TorchEngine(distribution(A=0.8, B=0.1, EOS=0.1), CPU)
+    (best,) = engine.generate([[0]], [[]], GenerationSettings(DecodeConfig(beam=1), [3], suppressed=(A,)))[0]
+    assert A not in best.tokens
+
+
+def test_an_endless_text_ends_at_its_limit_alone() -> None:
+    engine = TorchEngine(distribution(A=0.1, EOS=0.9), CPU)
+    for sample in (False, True):
+        config = DecodeConfig(beam=1, sample=sample)
+        settings = GenerationSettings(config, [6], endless=True, free_end=True)
+        assert engine.generate([[0]], [[]], settings)[0][0].tokens == [A] * 5
+        assert list(engine.stream([0], [], settings)) == [A] * 5
+
+
+def test_a_free_end_costs_nothing() -> None:
+    fake = chain(A, B, C)
+    settings = GenerationSettings(DecodeConfig(beam=2), [3], free_end=True)
+    (best, *_) = TorchEngine(fake, CPU).generate([[0]], [[]], settings)[0]
+    assert best.tokens == [A, B]
+    paid = fake.log_p(0, 1)[A] + fake.log_p(0, A)[B]
+    assert abs(best.log_probability - paid) < 1e-5
+    assert abs(best.score - paid / 2) < 1e-5  # the end is not counted
+
+
+def test_a_stream_is_what_is_generated() -> None:
+    engine = TorchEngine(any_fake(5), CPU)
+    for config in (DecodeConfig(beam=1), DecodeConfig(sample=True, seed=4), DecodeConfig(beam=3)):
+        settings = GenerationSettings(config, [8])
+        best = engine.generate([[1, A]], [[B]], settings)[0][0]
+        assert list(engine.stream([1, A], [B], settings)) == best.tokens[1:]
