@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import cos, pi, sqrt
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from mirada.config import Section
 
-FINAL_SHARE = 0.04
-"""The share of a budget in minutes that is kept for scoring the finished model and writing its bundle."""
-WARM_UP_SHARE = 0.1
-"""The share of a budget that the warm-up takes at most."""
-
+LIMITS = ("steps", "epochs", "minutes", "patience")
+"""The settings that end a run; a finished run continues when one of them changes."""
 
 Decay = Annotated[float, Field(ge=0, lt=1)]
 
@@ -107,56 +102,3 @@ def fixed(config: TrainConfig, model: object) -> dict[str, Any]:
         for key, value in section.model_dump(mode="json").items()
         if name != "train" or key not in (*MAY_CHANGE, "base")
     }
-
-
-@dataclass(frozen=True)
-class Budget:
-    """What a training may spend; whatever is used up first ends it."""
-
-    steps: int | None
-    epochs: int | None
-    seconds: float | None
-
-    @classmethod
-    def of(cls, config: TrainConfig) -> Budget:
-        """What training itself may spend: of a budget in minutes, a little is kept for scoring."""
-        seconds = config.minutes * 60 * (1 - FINAL_SHARE) if config.minutes else None
-        return cls(config.steps, config.epochs, seconds)
-
-    def spent(self, steps: int, epochs: float, seconds: float) -> float:
-        """How far a training is, from 0 to 1; always 0 when it has no budget."""
-        return min(1.0, max(self.shares(steps, epochs, seconds).values(), default=0.0))
-
-    def shares(self, steps: int, epochs: float, seconds: float) -> dict[str, float]:
-        """How much of each limit is used up."""
-        used = {"steps": (steps, self.steps), "epochs": (epochs, self.epochs), "minutes": (seconds, self.seconds)}
-        return {name: amount / limit for name, (amount, limit) in used.items() if limit}
-
-
-def warmed_up(config: TrainConfig, step: int, spent: float) -> float:
-    """How far the warm-up is before a step (counted from 0), from 0 to 1: over `warmup` steps, or a tenth of the budget
-    if that is shorter."""
-    risen = min(1.0, step / config.warmup) if config.warmup else 1.0
-    return max(risen, min(1.0, spent / WARM_UP_SHARE)) if config.budgeted else risen
-
-
-def learning_rate(config: TrainConfig, step: int, spent: float) -> float:
-    """The rate of a step (counted from 0): a rise over the warm-up, times a fall.
-
-    linear        1 − s                    s the share of the budget that is spent
-    cosine        (1 + cos πs) / 2
-    inverse_sqrt  √(warmup / step)         Vaswani et al. 2017, §5.3
-    """
-    rise = warmed_up(config, step + 1, spent)
-    schedule = config.schedule
-    if schedule == "auto":
-        schedule = "linear" if config.budgeted else "inverse_sqrt"
-    if schedule == "linear":
-        fall = 1 - spent
-    elif schedule == "cosine":
-        fall = (1 + cos(pi * spent)) / 2
-    elif schedule == "inverse_sqrt":
-        fall = sqrt(max(1, config.warmup) / max(1, config.warmup, step + 1))
-    else:
-        fall = 1.0
-    return config.lr * rise * fall

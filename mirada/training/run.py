@@ -22,10 +22,11 @@ from mirada.metrics.score import Evaluation
 from mirada.tasks.task import Prepared, Task
 from mirada.training import checkpoints
 from mirada.training.automatic import batch_size, choose, words_seen
-from mirada.training.config import Budget, TrainConfig
+from mirada.training.config import TrainConfig
 from mirada.training.finetune import Base
 from mirada.training.loop import Event, Listener, Training
 from mirada.training.report import Log, draw_curves, read_log
+from mirada.training.schedule import Budget
 from mirada.training.scoring import scorer
 from mirada.training.timing import Timing
 from mirada.training.workspace import Workspace

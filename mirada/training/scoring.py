@@ -9,7 +9,8 @@ from typing import Any
 
 from mirada.metrics.score import Evaluation
 from mirada.tasks.task import Model
-from mirada.training.config import FINAL_SHARE, TrainConfig
+from mirada.training.config import TrainConfig
+from mirada.training.schedule import FINAL_SHARE
 
 Scorer = Callable[[Model, Any], Evaluation]
 """Scores a model on a dev set, or on as much of it as there is time for."""

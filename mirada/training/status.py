@@ -9,11 +9,9 @@ from mirada import bundle as bundles
 from mirada import config as configuration
 from mirada.errors import BundleError, ConfigError
 from mirada.training import checkpoints
+from mirada.training.config import LIMITS
 from mirada.training.loop import Event, Listener
 from mirada.training.workspace import Workspace, unfinished
-
-LIMITS = ("steps", "epochs", "minutes", "patience")
-"""The settings that end a training; one that has ended goes on when one of them changes."""
 
 
 def finished(work: Workspace, values: configuration.Values, listen: Listener) -> str | None:
