@@ -31,18 +31,30 @@ from pathlib import Path
 from types import ModuleType
 
 ROOT = Path(__file__).parent.parent
-LOOP = ["tests/training/test_mathematics.py", "tests/training/test_loop.py"]
+
+
+def tests_of(*names: str) -> list[str]:
+    return [f"tests/training/test_{name}.py" for name in names]
+
+
+LOOP = tests_of("mathematics", "loop", "workers")
+
+
 TESTS: dict[str, list[str]] = {
-    "mirada/training/muon.py": ["tests/training/test_muon.py", *LOOP],
-    "mirada/training/optimizers.py": ["tests/training/test_optimizers.py", *LOOP],
+    "mirada/training/muon.py": [*tests_of("muon"), *LOOP],
+    "mirada/training/optimizers.py": [*tests_of("optimizers"), *LOOP],
     "mirada/training/loop.py": LOOP,
-    "mirada/training/config.py": ["tests/training/test_config.py", *LOOP],
-    "mirada/training/checkpoints.py": [*LOOP, "tests/training/test_checkpoints.py"],
-    "mirada/training/estimate.py": LOOP,
-    "mirada/training/automatic.py": ["tests/training/test_automatic.py"],
+    "mirada/training/averaging.py": LOOP,
+    "mirada/training/workers.py": LOOP,
+    "mirada/training/config.py": tests_of("config", "schedule"),
+    "mirada/training/schedule.py": tests_of("schedule"),
+    "mirada/training/validation.py": tests_of("validation"),
+    "mirada/training/checkpoints.py": tests_of("mathematics", "loop", "checkpoints"),
+    "mirada/training/estimate.py": tests_of("estimate"),
+    "mirada/training/automatic.py": tests_of("automatic"),
+    "mirada/training/losses.py": [*tests_of("losses"), "tests/tasks/language_model/test_language_model.py"],
     "mirada/decoding.py": ["tests/test_decoding.py", "tests/test_sampling.py"],
-    "mirada/training/losses.py": ["tests/training/test_losses.py", "tests/tasks/language_model/test_language_model.py"],
-    "mirada/data/batching.py": ["tests/data/test_batching.py", "tests/tasks/translation/test_translation.py"],
+    "mirada/data/batching.py": ["tests/data/test_batching.py"],
     "mirada/metrics/captioning.py": ["tests/metrics/test_captioning.py"],
     "mirada/metrics/forecasting.py": ["tests/metrics/test_forecasting.py"],
     "mirada/metrics/classification.py": ["tests/metrics/test_classification.py"],

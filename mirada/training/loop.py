@@ -40,6 +40,8 @@ Model = TypeVar("Model", bound=nn.Module)
 Objective = Callable[[Model, Any], Loss]
 """From a model and a batch to the sum of its losses. One that carries a state from batch to batch has `carried`."""
 CHECKPOINT_SECONDS = 60.0
+RANK_SEED = 2654435769
+"""Sets the random numbers of workers apart: odd, since a generator is seeded by the low 32 bits alone."""
 NON_FINITE_LIMIT = 25
 """Consecutive steps with non-finite numbers after which a run fails."""
 
@@ -187,7 +189,7 @@ class Training(Generic[Model]):
 
     def _gradients(self, chosen: Sequence[Rows]) -> tuple[float, int, int]:
         """Sum the gradients of a step's batches over all workers: summed loss, number of terms, tokens."""
-        torch.manual_seed(self.config.seed * 1_000_003 + self.progress.step + self.workers.rank * 2**53)
+        torch.manual_seed(self.config.seed * 1_000_003 + self.progress.step + self.workers.rank * RANK_SEED)
         self.model.train()
         self.progress.examples += sum(map(len, chosen))
         total, count, tokens = 0.0, 0, 0

@@ -96,7 +96,7 @@ class _Run:
         with self.timing("preparing"):
             data = self._prepare()
         if not self.begun:
-            with self.timing("forecast"):
+            with self.timing("estimate"):
                 self._choose(data)
         training = self._build(data)
         self._progress("validating", training)
@@ -140,7 +140,7 @@ class _Run:
         self.work.save_config(self.values)
         for note in choice.notes:
             self._note(note)
-        self._tell("forecast", **choice.forecast.as_dict(), seconds=time.monotonic() - self.started)
+        self._tell("estimate", **choice.estimate.as_dict(), seconds=time.monotonic() - self.started)
 
     def _build(self, data: Prepared) -> Training[nn.Module]:
         """The network, with the weights of the base if there is one, and the loop that will train it."""

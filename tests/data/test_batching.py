@@ -312,3 +312,11 @@ def test_texts_of_similar_length_fill_the_cells_and_no_more() -> None:
     assert [len(group) for group in similar([3] * 10, 19)] == [4, 4, 2]
     assert list(similar([1, 7, 2, 9], 20)) == [[3, 1], [2, 0]]
     assert list(similar([50, 1], 20)) == [[0], [1]]  # one that is larger than all cells goes alone
+
+
+def test_groups_hold_every_text_once_and_keep_to_their_size() -> None:
+    lengths = [3, 50, 7, 7, 1, 30, 2, 90]
+    groups = list(similar(lengths, cells=64))
+    assert sorted(number for group in groups for number in group) == list(range(len(lengths)))
+    for group in groups:
+        assert len(group) == 1 or len(group) * (max(lengths[i] for i in group) + 1) <= 64

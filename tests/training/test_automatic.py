@@ -78,7 +78,7 @@ def test_the_preset_is_the_largest_that_gets_through_enough(
     assert config["train"]["batch_tokens"] >= 500
     said = [event.figures["text"] for event in events if event.kind == "note"]
     assert any(f"preset {config['train']['preset']}" in text and "epochs" in text for text in said)
-    assert any("--steps will end the training" in text for text in said)
+    assert any("--steps is reached first" in text for text in said)
 
 
 def test_what_the_user_sets_stays(toy_tsv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -191,3 +191,16 @@ def test_damaged_data_is_refused_with_the_way_out(run: Path, name: str, content:
         resume(run)
     shutil.rmtree(folder)
     assert "resumed at step 4" in resume(run)
+
+
+def test_only_the_last_two_checkpoints_are_kept(tmp_path: Path) -> None:
+    for step in range(1, 6):
+        checkpoints.save(tmp_path, Progress(step=step), {"x": torch.full((3,), float(step))})
+    assert sorted(path.name for path in tmp_path.glob("*.json")) == ["step-00000004.json", "step-00000005.json"]
+    assert len(list(tmp_path.glob("*.safetensors"))) == 2
+    (tmp_path / "step-00000005.json").write_text("{")
+    warnings: list[str] = []
+    found = checkpoints.load(tmp_path, warnings.append)
+    assert found is not None
+    assert found[0].step == 4
+    assert len(warnings) == 1

@@ -26,7 +26,6 @@ from mirada.training.config import TrainConfig
 from mirada.training.loop import Event, Objective, Training
 from mirada.training.muon import orthogonal
 from mirada.training.optimizers import Optimizers, clip
-from mirada.training.schedule import Budget, learning_rate
 
 
 class Mean(nn.Module):
@@ -316,37 +315,3 @@ def test_clip_scales_then_shrinks() -> None:
     assert torch.cat(gradients).norm().item() == pytest.approx(3.0)
     assert clip(gradients, 1.0, 0.0) == pytest.approx(3.0)
     assert torch.cat(gradients).norm().item() == pytest.approx(3.0)
-
-
-def test_learning_rates() -> None:
-    linear = TrainConfig(lr=1.0, warmup=10, steps=1000)
-    assert learning_rate(linear, 4, 0.005) == pytest.approx(0.5 * 0.995)
-    assert learning_rate(linear, 500, 0.5) == pytest.approx(0.5)
-    assert learning_rate(linear, 999, 1.0) == 0
-    paper = TrainConfig(lr=512**-0.5 * 4000**-0.5, warmup=4000)
-    for step in (1, 100, 4000, 100_000):  # d^-0.5 · min(step^-0.5, step · warmup^-1.5)
-        expected = 512**-0.5 * min(step**-0.5, step * 4000**-1.5)
-        assert learning_rate(paper, step - 1, 0.0) == pytest.approx(expected)
-    cosine = TrainConfig(lr=1.0, warmup=0, steps=10, schedule="cosine")
-    assert learning_rate(cosine, 5, 0.5) == pytest.approx(0.5)
-
-
-def test_budgets_end_with_what_is_used_up_first() -> None:
-    budget = Budget(steps=100, epochs=2, seconds=60)
-    assert budget.spent(10, 1.0, 6) == 0.5
-    assert budget.spent(90, 1.0, 6) == 0.9
-    assert budget.spent(10, 0.1, 120) == 1.0
-    assert Budget(None, None, None).spent(10**9, 10**9, 10**9) == 0.0
-
-
-def test_only_the_last_two_checkpoints_are_kept(tmp_path: Path) -> None:
-    for step in range(1, 6):
-        save(tmp_path, Progress(step=step), {"x": torch.full((3,), float(step))})
-    assert sorted(path.name for path in tmp_path.glob("*.json")) == ["step-00000004.json", "step-00000005.json"]
-    assert len(list(tmp_path.glob("*.safetensors"))) == 2
-    (tmp_path / "step-00000005.json").write_text("{")
-    warnings: list[str] = []
-    found = load(tmp_path, warnings.append)
-    assert found is not None
-    assert found[0].step == 4
-    assert len(warnings) == 1
