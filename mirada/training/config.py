@@ -19,15 +19,15 @@ class TrainConfig(Section):
 
     optimizer: Literal["muon", "adamw", "adam", "sgd"] = "muon"
     """Muon learned fastest in short trials; the others are there for comparison, and for papers' recipes."""
-    lr: float = Field(8e-3, gt=0, allow_inf_nan=False)
+    lr: float = Field(8e-3, gt=0)
     """The highest learning rate, reached after the warm-up."""
     betas: tuple[Decay, Decay] = (0.9, 0.98)
     """Adam's decay rates of the first and second moment."""
     momentum: float = Field(0.9, ge=0, lt=1)
     """Of SGD."""
-    weight_decay: float = Field(0.0, ge=0, allow_inf_nan=False)
+    weight_decay: float = Field(0.0, ge=0)
     """Shrinks matrices a little at every step, apart from the loss (AdamW, Muon)."""
-    penalty: float = Field(0.0, ge=0, allow_inf_nan=False)
+    penalty: float = Field(0.0, ge=0)
     """λ in loss + λΣW², over all matrices: large weights cost."""
     schedule: Literal["auto", "linear", "cosine", "inverse_sqrt", "constant"] = "auto"
     """How the rate falls. `auto`: linear to zero at the end of the budget, 1/√step when there is no budget."""
@@ -43,13 +43,13 @@ class TrainConfig(Section):
     accumulate: int = Field(1, ge=1)
     """Batches whose gradients are added up for one step."""
     label_smoothing: float = Field(0.1, ge=0, lt=1)
-    clip: float = Field(1.0, ge=0, allow_inf_nan=False)
+    clip: float = Field(1.0, ge=0)
     """The largest norm of the gradient; 0 does not clip."""
     average: float = Field(0.02, ge=0, lt=1)
     """Keep a running average of the weights over this share of the steps so far, and score and save that; 0 is off."""
     base: str | None = None
     """The bundle to go on from, if any (`--base`)."""
-    minutes: float | None = Field(None, gt=0, allow_inf_nan=False)
+    minutes: float | None = Field(None, gt=0)
     epochs: int | None = Field(None, ge=1)
     steps: int | None = Field(None, ge=1)
     patience: int | None = Field(None, ge=1)

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mirada.contracts import BOS, EOS, PAD, Rows
-from mirada.data.batching import Batches, by_length, collate, cut, similar
+from mirada.data.batching import Batches, by_length, collate, collate_pairs, cut, similar
 from mirada.data.corpus import Corpus, Side, batched, write_corpus
 from mirada.errors import DataError
 
@@ -304,6 +304,21 @@ def test_batched_keeps_every_item_in_order(items: list[int], size: int) -> None:
     assert list(itertools.chain(*chunks)) == items
     assert all(len(chunk) == size for chunk in chunks[:-1])
     assert all(1 <= len(chunk) <= size for chunk in chunks)
+
+
+def test_collate_pairs_pads_both_sides() -> None:
+    batch = collate_pairs([[5, 6], [7]], [[8], [9, 3, 4]])
+    assert batch.source.tolist() == [[5, 6, EOS], [7, EOS, PAD]]
+    assert batch.target.tolist() == [[BOS, 8, EOS, PAD, PAD], [BOS, 9, 3, 4, EOS]]
+
+
+def test_padding_is_the_share_of_cells_without_a_token(corpus: Corpus) -> None:
+    batches = Batches(corpus, 300, seed=1)
+    for epoch in (0, 1):
+        loaded = [batches.load(rows) for rows in batches.epoch(epoch)]
+        cells, tokens = sum(batch.cells for batch in loaded), sum(batch.tokens for batch in loaded)
+        assert batches.padding(epoch) == pytest.approx(1 - tokens / cells)
+    assert batches.padding() == batches.padding(0)
 
 
 def test_texts_of_similar_length_fill_the_cells_and_no_more() -> None:
