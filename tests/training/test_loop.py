@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import os
 import signal
@@ -10,22 +11,24 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from mirada.contracts import Batch, Loss, Validation
+from mirada.contracts import Batch, Loss, Rows, Validation
 from mirada.data.batching import Batches
 from mirada.data.corpus import write_corpus
 from mirada.errors import Interrupted, TrainingError
+from mirada.training import checkpoints
 from mirada.training.checkpoints import Progress, load, save
 from mirada.training.config import TrainConfig
 from mirada.training.loop import Event, Objective, Training
 from mirada.training.muon import orthogonal
 from mirada.training.optimizers import Optimizers, clip
+from mirada.training.stopping import StopRequested
 
 
 class Mean(nn.Module):
@@ -269,6 +272,244 @@ def test_a_time_budget_ends_decayed(batches: Batches, tmp_path: Path) -> None:
     rates = [event.figures["rate"] for event in events if event.kind == "step"]
     assert rates[-1] < 0.05 * 0.2
     assert rates[0] > 0.05 * 0.5
+
+
+# --- time, by a clock that the test sets ---
+
+
+class Clock:
+    """Stands still unless something takes time."""
+
+    def __init__(self, now: float = 1000.0):
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def timed(
+    batches: Batches, folder: Path, clock: Clock, step: float = 1.0, look: float = 5.0, **config: object
+) -> tuple[Training[nn.Module], list[Event]]:
+    """A run that began ten seconds ago, in which a batch and a validation take so many seconds."""
+    run, events = training(batches, folder, clock=clock, started=clock.now - 10, **config)
+
+    def objective(model: nn.Module, batch: Batch) -> Loss:
+        clock.now += step
+        return squared_error(model, batch)
+
+    def validate(model: nn.Module, size: int) -> Validation:
+        clock.now += look
+        return Validation(1.0)
+
+    run.objective, run.validate = objective, validate
+    return run, events
+
+
+def of(events: list[Event], kind: str, *figures: str) -> list[tuple[Any, ...]]:
+    return [tuple(event.figures[name] for name in figures) for event in events if event.kind == kind]
+
+
+def test_seconds_count_from_the_start_of_the_session_and_over_all_sessions(batches: Batches, tmp_path: Path) -> None:
+    clock = Clock()
+    run, events = timed(batches, tmp_path, clock, steps=4, validate_every=2)
+    run.run()
+    assert of(events, "step", "step", "seconds") == [(1, 11), (2, 12), (3, 18), (4, 19)]
+    assert of(events, "validation", "step", "seconds") == [(2, 17), (4, 24)]
+    assert (run.progress.validations, run.progress.validation_seconds) == (2, 10)
+    assert run.progress.seconds == 19
+    clock.now += 12_345  # the time between two sessions is not counted
+    again, events = timed(batches, tmp_path, clock, steps=6, validate_every=2)
+    again.run()
+    assert of(events, "resumed", "step", "seconds") == [(4, 19)]
+    assert of(events, "step", "step", "seconds") == [(5, 19 + 11), (6, 19 + 12)]
+    assert (again.progress.validations, again.progress.validation_seconds) == (3, 15)
+
+
+def test_what_follows_the_training_is_estimated(batches: Batches, tmp_path: Path) -> None:
+    """By the validations so far, or as the share of a budget in minutes that is reserved for it."""
+    run, events = timed(batches, tmp_path / "steps", Clock(), look=6.0, steps=5, validate_every=2)
+    run.run()
+    assert of(events, "step", "afterwards") == [(0,), (0,), (6,), (6,), (6,)]
+    run, events = timed(batches, tmp_path / "minutes", Clock(), minutes=1, validate_every=100)
+    run.run()
+    assert set(of(events, "step", "afterwards")) == {(60 * 0.04,)}
+
+
+def test_a_budget_in_minutes_ends_with_the_step_that_spends_it(batches: Batches, tmp_path: Path) -> None:
+    """57.6 seconds for training, ten of them gone before the first step."""
+    run, events = timed(batches, tmp_path, Clock(), minutes=1, validate_every=1000, step=0.5)
+    run.run()
+    assert run.progress.step == 96  # 58 seconds
+    assert of(events, "step", "spent")[0] == pytest.approx((10.5 / 57.6,))
+    assert of(events, "step", "spent")[-1] == (1.0,)
+    assert of(events, "step", "rate")[0] == pytest.approx((0.05 * (1 - 10 / 57.6),))
+
+
+@pytest.mark.parametrize(("second", "saved"), [(20.0, [3, 6, 7]), (19.9, [4, 7]), (60.0, list(range(1, 8)))])
+def test_a_checkpoint_is_saved_every_minute(
+    second: float, saved: list[int], batches: Batches, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[int] = []
+    save = checkpoints.save
+
+    def spy(folder: Path, progress: Progress, tensors: Any) -> None:
+        found.append(progress.step)
+        save(folder, progress, tensors)
+
+    monkeypatch.setattr(checkpoints, "save", spy)
+    run, _ = timed(batches, tmp_path, Clock(), step=second, steps=7, validate_every=100)
+    run.run()
+    assert found == saved
+
+
+def test_phases_are_timed(batches: Batches, tmp_path: Path) -> None:
+    run, _ = training(batches, tmp_path, steps=2)
+    run.run()
+    assert set(run.timing) == {"training", "validation", "checkpoints"}
+    assert all(seconds > 0 for seconds in run.timing.values())
+
+
+# --- what ends a run, and what a resumed one refuses ---
+
+
+def test_the_limit_of_non_finite_steps_is_exact(batches: Batches, tmp_path: Path) -> None:
+    """24 in a row are survived, a good one starts the count anew, 25 are not."""
+    calls = 0
+
+    def bad(model: nn.Module, batch: Batch) -> Loss:
+        nonlocal calls
+        calls += 1
+        loss = squared_error(model, batch)
+        return Loss(loss.total * (1.0 if calls == 25 else math.nan), loss.count)
+
+    run, events = training(batches, tmp_path, bad, steps=100, lr=0.08)
+    with pytest.raises(TrainingError, match=r"^25 steps .*--set train\.lr=0\.02"):
+        run.run()
+    assert calls == 24 + 1 + 25
+    assert run.progress.skipped == 24 + 25
+    assert [event.figures["text"].split()[1] for event in events if event.kind == "note"][:2] == ["1", "2"]
+
+
+def test_a_gradient_that_is_not_finite_is_skipped_too(batches: Batches, tmp_path: Path) -> None:
+    """√ at 0 has a finite value and an infinite slope."""
+
+    def steep(model: nn.Module, batch: Batch) -> Loss:
+        assert isinstance(model, Mean)
+        return Loss(model.guess.abs().sqrt() + 1.0, 1)
+
+    run, _ = training(batches, tmp_path, steep, steps=3)
+    run.run()
+    assert run.progress.skipped == 3
+    assert isinstance(run.model, Mean)
+    assert run.model.guess.item() == 0.0
+
+
+def test_every_step_and_validation_is_reported_with_its_figures(batches: Batches, tmp_path: Path) -> None:
+    run, events = training(batches, tmp_path, scores=[2.0, 1.0], steps=4, validate_every=2)
+    run.run()
+    names = {"step", "epoch", "loss", "rate", "norm", "tokens", "seconds", "spent", "afterwards"}
+    assert all(set(event.figures) == names for event in events if event.kind == "step")
+    plan = len(batches.epoch(0))
+    assert of(events, "step", "epoch", "spent") == [(n / plan, n / 4) for n in range(1, 5)]
+    figures = ("step", "score", "measure", "best", "size", "waited", "patience", "example")
+    assert of(events, "validation", *figures) == [
+        (2, 2.0, "score", True, 32, 0, None, None),
+        (4, 1.0, "score", False, 32, 2, None, None),
+    ]
+    assert (run.progress.examples, run.progress.validation_size) == (0, 32)
+
+
+def test_examples_are_counted_until_a_validation(batches: Batches, tmp_path: Path) -> None:
+    run, _ = training(batches, tmp_path, steps=3, validate_every=2, accumulate=2)
+    run.validate = lambda model, size: Validation(float(run.progress.examples))
+    run.run()
+    rows = [len(rows) for rows in batches.epoch(0)]
+    assert run.progress.best_score == sum(rows[:4])  # the second validation, of fewer examples, scores less
+
+
+@pytest.mark.parametrize(("steps", "extra"), [(10, 0), (9, 0), (11, 1)])
+def test_a_finished_run_trains_further_when_its_budget_grows(
+    steps: int, extra: int, batches: Batches, tmp_path: Path
+) -> None:
+    first, _ = training(batches, tmp_path, steps=10)
+    first.run()
+    again, events = training(batches, tmp_path, steps=steps)
+    progress = again.run()
+    assert len(of(events, "step", "step")) == extra
+    assert progress.finished
+    assert progress.step == 10 + extra
+
+
+def test_a_run_without_a_budget_trains_further_when_its_patience_changes(batches: Batches, tmp_path: Path) -> None:
+    first, _ = training(batches, tmp_path, scores=[3, 1, 1], patience=10, validate_every=5)
+    assert first.run().step == 15
+    again, _ = training(batches, tmp_path, patience=20, validate_every=5)
+    assert again.run().step == 35  # twenty more without an improvement
+
+
+def test_a_finished_run_of_a_version_without_limits_stays_finished(batches: Batches, tmp_path: Path) -> None:
+    first, _ = training(batches, tmp_path, scores=[3, 1, 1], patience=10, validate_every=5)
+    first.run()
+    path = tmp_path / "checkpoints" / "step-00000015.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "limits": None}))
+    again, _ = training(batches, tmp_path, patience=20, validate_every=5)
+    assert again.run().step == 15
+
+
+def test_a_checkpoint_of_other_data_is_refused(batches: Batches, tmp_path: Path) -> None:
+    run, _ = training(batches, tmp_path, steps=2)
+    run.run()
+    path = tmp_path / "checkpoints" / "step-00000002.json"
+    about = json.loads(path.read_text())
+    again, _ = training(batches, tmp_path, steps=3)
+    path.write_text(json.dumps({**about, "corpus": "other"}))
+    with pytest.raises(TrainingError, match="other data"):
+        again.run()
+    plan = len(batches.epoch(0))
+    path.write_text(json.dumps({**about, "position": plan}))
+    with pytest.raises(TrainingError, match="batches"):
+        again.run()
+    path.write_text(json.dumps({**about, "position": plan - 1}))
+    assert again.run().step == 3
+
+
+def test_the_model_is_left_for_inference_with_its_own_weights_where_nothing_was_averaged_or_scored(
+    batches: Batches, tmp_path: Path
+) -> None:
+    run, _ = training(batches, tmp_path, scores=[math.nan], steps=3, average=0)
+    run.run()
+    assert isinstance(run.model, Mean)
+    before = run.model.guess.item()
+    run.model.train()
+    run.take_best()
+    assert run.model.guess.item() == before
+    assert not run.model.training
+
+
+def test_a_stop_request_counts_only_during_a_validation(batches: Batches, tmp_path: Path) -> None:
+    run, _ = training(batches, tmp_path, steps=3)
+    run.check_stop()
+    run.stop()
+    run.check_stop()
+    run.progress.validation_pending = True
+    with pytest.raises(StopRequested):
+        run.check_stop()
+
+
+def test_the_batches_of_an_epoch_are_planned_once(batches: Batches, tmp_path: Path) -> None:
+    """Planning takes long on a large corpus; without a budget, the first epoch's length decides the interval."""
+
+    class Counting(Batches):
+        asked: ClassVar[list[int]] = []
+
+        def epoch(self, epoch: int) -> list[Rows]:
+            self.asked.append(epoch)
+            return super().epoch(epoch)
+
+    counting = Counting(batches.corpus, 100, 0)
+    run, _ = training(counting, tmp_path, scores=[1.0, *[0.0] * 9], patience=45, validate_every=15)
+    run.run()
+    assert Counting.asked == list(range(run.progress.epoch + 1))
 
 
 @pytest.mark.parametrize("kind", ["sgd", "adam", "adamw", "muon"])
