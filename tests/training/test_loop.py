@@ -288,7 +288,7 @@ class Clock:
 
 
 def timed(
-    batches: Batches, folder: Path, clock: Clock, step: float = 1.0, look: float = 5.0, **config: object
+    batches: Batches, folder: Path, clock: Clock, step: float = 1.0, look: float = 5.0, **config: Any
 ) -> tuple[Training[nn.Module], list[Event]]:
     """A run that began ten seconds ago, in which a batch and a validation take so many seconds."""
     run, events = training(batches, folder, clock=clock, started=clock.now - 10, **config)
