@@ -1,4 +1,4 @@
-"""The settings of training, and the budget that ends it."""
+"""The settings of training."""
 
 from __future__ import annotations
 
@@ -18,64 +18,69 @@ class TrainConfig(Section):
     """How a model is trained; the defaults suit a CPU."""
 
     optimizer: Literal["muon", "adamw", "adam", "sgd"] = "muon"
-    """Muon learned fastest in short trials; the others are there for comparison, and for papers' recipes."""
+    """The optimiser; `muon` updates hidden matrices with Muon and everything else with AdamW."""
     lr: float = Field(8e-3, gt=0)
-    """The highest learning rate, reached after the warm-up."""
+    """The peak learning rate, reached after the warm-up."""
     betas: tuple[Decay, Decay] = (0.9, 0.98)
-    """Adam's decay rates of the first and second moment."""
+    """Decay rates of Adam's first and second moment estimates."""
     momentum: float = Field(0.9, ge=0, lt=1)
-    """Of SGD."""
+    """Momentum of SGD."""
     weight_decay: float = Field(0.0, ge=0)
-    """Shrinks matrices a little at every step, apart from the loss (AdamW, Muon)."""
+    """Weight decay; decoupled from the loss and on matrices only with AdamW and Muon."""
     penalty: float = Field(0.0, ge=0)
-    """λ in loss + λΣW², over all matrices: large weights cost."""
+    """L2 penalty: λ in loss + λΣW², summed over all matrices."""
     schedule: Literal["auto", "linear", "cosine", "inverse_sqrt", "constant"] = "auto"
-    """How the rate falls. `auto`: linear to zero at the end of the budget, 1/√step when there is no budget."""
+    """Decay of the learning rate. `auto`: linear to zero at the end of the budget, 1/√step without a budget."""
     warmup: int = Field(100, ge=0)
-    """Steps in which the rate rises (a tenth of the budget at most)."""
+    """Warm-up steps, a tenth of the budget at most."""
     preset: str | None = None
-    """Where the model's sizes come from. `auto`: tiny or small, whichever learns more in the given minutes."""
+    """Preset of the model's sizes. `auto`: the largest that sees enough data within the budget."""
     batch_tokens: int | None = Field(None, ge=16)
-    """Tokens in a batch, both sides and padding counted. Unless given: small for little data, so that an epoch has some
-    40 steps, and for a short budget, so that it has some 1,000."""
+    """Tokens in a batch, including padding and both sides. Default: at least some 40 steps per epoch, and some 1,000
+    per budget."""
     max_batch_tokens: int = Field(4000, ge=16)
-    """The most tokens in a batch whose size is not given."""
+    """The most tokens in a batch where `batch_tokens` is not set."""
     accumulate: int = Field(1, ge=1)
-    """Batches whose gradients are added up for one step."""
+    """Batches whose gradients are accumulated for one step."""
     label_smoothing: float = Field(0.1, ge=0, lt=1)
+    """Probability that label smoothing spreads evenly over all classes or tokens."""
     clip: float = Field(1.0, ge=0)
-    """The largest norm of the gradient; 0 does not clip."""
+    """Gradient clipping: the largest norm of the gradient; 0 turns it off."""
     average: float = Field(0.02, ge=0, lt=1)
-    """Keep a running average of the weights over this share of the steps so far, and score and save that; 0 is off."""
+    """Weight averaging: validate and save a running average over this share of the steps so far; 0 turns it off."""
     base: str | None = None
-    """The bundle to go on from, if any (`--base`)."""
+    """The bundle to fine-tune (`--base`)."""
     minutes: float | None = Field(None, gt=0)
+    """Budget in minutes for the whole command, including preparation and scoring."""
     epochs: int | None = Field(None, ge=1)
+    """Budget in epochs."""
     steps: int | None = Field(None, ge=1)
+    """Budget in steps."""
     patience: int | None = Field(None, ge=1)
-    """Stop after so many steps without a better dev score or dev loss, counted from the end of the warm-up. Unless
-    given: eight validations when there is no budget, else never."""
+    """Early stopping: steps without a better dev score or dev loss, counted from the end of the warm-up. Default: eight
+    validations without a budget, off with one."""
     validate_every: int | None = Field(None, ge=1)
-    """Steps between validations. Unless given: a tenth of the budget, or an epoch (from 100 to 2,000 steps), and none
-    before the warm-up has ended."""
+    """Steps between validations. Default: a tenth of the budget, or an epoch (100 to 2,000 steps), and none during the
+    warm-up."""
     validate_sentences: int = Field(400, ge=1)
-    """The most dev examples that a validation uses, evenly sampled; fewer where they would take over a tenth of the
-    time."""
+    """The most dev examples per validation, evenly sampled; fewer where these would take over a tenth of the time."""
     final_sentences: int | None = Field(None, ge=1)
-    """Dev examples that the final scores are computed on. Unless given: all (up to 2,000 sentence pairs), but evenly
-    sampled where a budget in minutes has no time for all."""
+    """Dev examples for the final scores. Default: all (up to 2,000 sentence pairs), or an even sample if a budget in
+    minutes has no time for all."""
     checkpoint_every: int | None = Field(None, ge=1)
-    """Steps between checkpoints; unless given, about a minute."""
+    """Steps between checkpoints. Default: about a minute."""
     seed: int = Field(1, ge=0, lt=2**32)
+    """Seed of the initial weights, the order of batches and dropout."""
     threads: int | None = Field(None, ge=1, le=1024)
-    """Unless given, one a core."""
+    """CPU threads. Default: one per core."""
     device: str = "auto"
+    """Where to train: `cpu`, `cuda`, `mps` or `auto`."""
 
     @model_validator(mode="after")
     def _decay_needs_an_end(self) -> TrainConfig:
         if self.schedule in ("linear", "cosine") and not self.budgeted:
             raise ValueError(
-                f"train.schedule={self.schedule} falls to zero at the end of a budget: "
+                f"train.schedule={self.schedule} decays to zero at the end of a budget: "
                 "give train.minutes, train.epochs or train.steps"
             )
         return self
@@ -89,11 +94,11 @@ MAY_CHANGE = (
     *("minutes", "epochs", "steps", "patience", "validate_every"),
     *("final_sentences", "checkpoint_every", "threads", "device"),
 )
-"""Of a run that is resumed; all else would make it another run."""
+"""Settings that may change when a run is resumed."""
 
 
 def fixed(config: TrainConfig, model: object) -> dict[str, Any]:
-    """The settings of training and model that may not change while a run goes on, by name; `base` is copied."""
+    """The settings of training and model that may not change when a run is resumed, by name."""
     sections = {"train": config, "model": model}
     return {
         f"{name}.{key}": value
