@@ -345,10 +345,8 @@ def test_a_budget_in_minutes_ends_with_the_step_that_spends_it(batches: Batches,
     assert of(events, "step", "rate")[0] == pytest.approx((0.05 * (1 - 10 / 57.6),))
 
 
-@pytest.mark.parametrize(("second", "saved"), [(20.0, [3, 6, 7]), (19.9, [4, 7]), (60.0, list(range(1, 8)))])
-def test_a_checkpoint_is_saved_every_minute(
-    second: float, saved: list[int], batches: Batches, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def saved_steps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Grows with every checkpoint that is saved."""
     found: list[int] = []
     save = checkpoints.save
 
@@ -357,13 +355,31 @@ def test_a_checkpoint_is_saved_every_minute(
         save(folder, progress, tensors)
 
     monkeypatch.setattr(checkpoints, "save", spy)
+    return found
+
+
+@pytest.mark.parametrize(("second", "expected"), [(20.0, [3, 6, 7]), (19.9, [4, 7]), (60.0, [*range(1, 8)])])
+def test_a_checkpoint_is_saved_every_minute(
+    second: float, expected: list[int], batches: Batches, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = saved_steps(monkeypatch)
     run, _ = timed(batches, tmp_path, Clock(), step=second, steps=7, validate_every=100)
     run.run()
-    assert found == saved
+    assert found == expected
+
+
+def test_a_checkpoint_is_saved_every_so_many_steps(
+    batches: Batches, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = saved_steps(monkeypatch)
+    run, _ = timed(batches, tmp_path, Clock(), step=99.0, steps=8, checkpoint_every=3, validate_every=100)
+    run.run()
+    assert found == [3, 6, 8]
 
 
 def test_phases_are_timed(batches: Batches, tmp_path: Path) -> None:
     run, _ = training(batches, tmp_path, steps=2)
+    assert run.timing == {"training": 0.0, "validation": 0.0, "checkpoints": 0.0}
     run.run()
     assert set(run.timing) == {"training", "validation", "checkpoints"}
     assert all(seconds > 0 for seconds in run.timing.values())
@@ -402,6 +418,21 @@ def test_a_gradient_that_is_not_finite_is_skipped_too(batches: Batches, tmp_path
     assert run.progress.skipped == 3
     assert isinstance(run.model, Mean)
     assert run.model.guess.item() == 0.0
+
+
+@pytest.mark.parametrize(("count", "moved"), [(0, 3.0), (1, 3.0), (2, 1.5)])
+def test_a_gradient_is_divided_by_the_number_of_terms(
+    count: int, moved: float, batches: Batches, tmp_path: Path
+) -> None:
+    def slope(model: nn.Module, batch: Batch) -> Loss:
+        assert isinstance(model, Mean)
+        return Loss(-3.0 * model.guess + 8.0, count)
+
+    run, events = training(batches, tmp_path, slope, steps=1, lr=1.0, schedule="constant", average=0)
+    run.run()
+    assert isinstance(run.model, Mean)
+    assert run.model.guess.item() == moved
+    assert of(events, "step", "loss", "norm") == [(8.0 / max(1, count), moved)]
 
 
 def test_every_step_and_validation_is_reported_with_its_figures(batches: Batches, tmp_path: Path) -> None:
