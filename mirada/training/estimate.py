@@ -42,8 +42,7 @@ class CostEstimate:
 
     def on(self, batches: Plan[Any], accumulate: int) -> CostEstimate:
         """The same for other batches of the same data."""
-        steps = math.ceil(len(batches.epoch(0)) / accumulate)
-        return replace(self, steps_per_epoch=steps, padding=batches.padding(0))
+        return replace(self, steps_per_epoch=_steps_per_epoch(batches, accumulate), padding=batches.padding(0))
 
     def as_dict(self) -> dict[str, Any]:
         """For the log and the console."""
@@ -87,15 +86,18 @@ def estimate_cost(
             elapsed = clock() - began
             if elapsed > MEASURE_SECONDS:
                 break
-    estimate = CostEstimate(
+    return CostEstimate(
         parameters=sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad),
         tokens_per_second=tokens / max(1e-9, elapsed),
         epoch_tokens=batches.tokens,
-        steps_per_epoch=0,
-        padding=0.0,
+        steps_per_epoch=_steps_per_epoch(batches, config.accumulate),
+        padding=batches.padding(0),
         memory=memory_used(),
     )
-    return estimate.on(batches, config.accumulate)
+
+
+def _steps_per_epoch(batches: Plan[Any], accumulate: int) -> int:
+    return math.ceil(len(batches.epoch(0)) / accumulate)
 
 
 def _typical(plan: Sequence[Rows], steps: int) -> list[Rows]:

@@ -130,7 +130,7 @@ class Training(Generic[Model]):
     def _checkpoint_due(self, last: float) -> bool:
         if self.config.checkpoint_every:
             return self.progress.step % self.config.checkpoint_every == 0
-        return self.workers.from_first(self._clock) - last >= CHECKPOINT_SECONDS
+        return self.workers.from_first(lambda: self._clock() - last >= CHECKPOINT_SECONDS)
 
     def _checkpoint(self, over: bool) -> None:
         """Save a checkpoint that says whether the run is over, then obey a stop request."""
@@ -176,14 +176,11 @@ class Training(Generic[Model]):
         p, size = self.progress, self._step_size
         while not p.finished:
             plan = self._plan(p.epoch)
-            while p.position < len(plan):
-                chosen = plan[p.position : p.position + size]
-                p.position += len(chosen)
-                if p.position >= len(plan):  # a checkpoint after the last step of an epoch points to the next one
-                    p.epoch, p.position = p.epoch + 1, 0
-                    yield chosen
-                    break
-                yield chosen
+            chosen = plan[p.position : p.position + size]
+            p.position += len(chosen)
+            if p.position >= len(plan):  # a checkpoint after the last step of an epoch points to the next one
+                p.epoch, p.position = p.epoch + 1, 0
+            yield chosen
 
     # ── one step ──────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -229,22 +226,9 @@ class Training(Generic[Model]):
         p.step += 1
         p.tokens += tokens
         p.seconds = self.workers.from_first(self._seconds)
-        self.listen(
-            Event(
-                "step",
-                {
-                    "step": p.step,
-                    "epoch": self.epochs,
-                    "loss": total / max(1, count),
-                    "rate": rate,
-                    "norm": norm,
-                    "tokens": tokens,
-                    "seconds": p.seconds,
-                    "spent": self.spent,
-                    "afterwards": self._afterwards(),
-                },
-            )
-        )
+        figures = {"step": p.step, "epoch": self.epochs, "loss": total / max(1, count), "rate": rate, "norm": norm}
+        figures |= {"tokens": tokens, "seconds": p.seconds, "spent": self.spent, "afterwards": self._afterwards()}
+        self.listen(Event("step", figures))
 
     def _afterwards(self) -> float:
         """An estimate of the seconds that scoring and writing take after training."""

@@ -112,6 +112,25 @@ def test_other_batches_of_the_same_data(batches: Batches, tmp_path: Path) -> Non
     assert moved.tokens_per_second == found.tokens_per_second
 
 
+class Changing(Batches):
+    """Batches of which every epoch has one fewer, and more padding."""
+
+    def epoch(self, epoch: int) -> list[Rows]:
+        return super().epoch(epoch)[epoch:]
+
+    def padding(self, epoch: int = 0) -> float:
+        return 0.25 + epoch
+
+
+def test_it_is_about_the_first_epoch(batches: Batches) -> None:
+    changing, seen = Changing(batches.corpus, budget=60, seed=3), list[list[int]]()
+    first = [rows.tolist() for rows in changing.epoch(0)]
+    found = estimate(changing, seen=seen)
+    assert all(rows in first for rows in seen)
+    for made in (found, estimate(batches).on(changing, 1)):
+        assert (made.steps_per_epoch, made.padding) == (len(first), 0.25)
+
+
 def sizes(chosen: Sequence[Rows]) -> list[int]:
     return [len(rows) for rows in chosen]
 

@@ -171,6 +171,16 @@ def test_the_first_workers_clock_ends_the_run(batches: Batches, tmp_path: Path) 
     assert first.seconds == second.seconds
 
 
+def test_the_first_workers_clock_decides_on_checkpoints(batches: Batches, tmp_path: Path) -> None:
+    """Half a minute a step by the first clock; the other is ahead of it and stands still."""
+    runs = two(batches, tmp_path, steps=7)
+    runs[0].clock = lambda: 30.0 * runs[0].training.progress.step
+    runs[1].clock = lambda: 1e6
+    together(runs)
+    assert [run.error for run in runs] == [None, None]
+    assert {path.stem for path in (tmp_path / "0" / "checkpoints").iterdir()} == {"step-00000006", "step-00000007"}
+
+
 @pytest.mark.parametrize("asked", [0, 1])
 def test_a_stop_request_to_one_worker_stops_both(asked: int, batches: Batches, tmp_path: Path) -> None:
     runs = two(batches, tmp_path, steps=20)
