@@ -108,10 +108,10 @@ class Console:
                 for reason, count in told[kind].items():
                     self.line(f"{count:>9,}  {reason}")
 
-    def _forecast(self, f: dict[str, Any]) -> None:
-        self._recent, self._began = [], None  # a new training
+    def _estimate(self, f: dict[str, Any]) -> None:
+        self._recent, self._began = [], None  # another training begins
         self.line(
-            f"forecast: {f['parameters'] / 1e6:.1f} M parameters, {f['tokens_per_second']:,.0f} tokens/s, "
+            f"estimate: {f['parameters'] / 1e6:.1f} M parameters, {f['tokens_per_second']:,.0f} tokens/s, "
             f"{duration(f['epoch_seconds'])} an epoch ({f['steps_per_epoch']:,} steps), "
             f"{f['memory'] / 2**30:.1f} GiB of memory, {f['padding']:.1%} padding"
         )

@@ -353,3 +353,43 @@ def test_scores_that_are_no_numbers_end_in_nothing() -> None:
     for config in (DecodeConfig(beam=3), DecodeConfig(sample=True)):
         found = decode(Diverged(), batch, config, [4, 4])
         assert [(h.tokens, h.complete) for (h,) in found] == [([7], False), ([8], False)]
+
+
+def test_a_search_ends_only_when_no_open_hypothesis_has_a_better_average() -> None:
+    """Two have ended after two steps, but the open one averages better than the worse of them, and ends as the best."""
+    table = torch.full((KINDS, V, V), -math.inf)
+    table[:, BOS, [A, EOS, D]] = torch.tensor([-0.5, -1.2, math.log(1 - math.exp(-0.5) - math.exp(-1.2))])
+    rest = math.log((1 - math.exp(-1.0) - math.exp(-1.05)) / 2)
+    table[:, A, [EOS, B, C, D]] = torch.tensor([-1.0, -1.05, rest, rest])
+    table[:, [B, C, D], EOS] = 0.0
+    (found,) = run(Fake(table), [0], 6, beam=2, n_best=2)
+    assert [h.tokens for h in found] == [[A, B], [A]]
+    assert [h.score for h in found] == pytest.approx([-1.55 / 3, -1.5 / 2], abs=1e-5)
+
+
+BOUNDS: dict[str, tuple[list[Any], list[Any]]] = {  # values that are accepted, and values just beyond them
+    "beam": ([1, 256], [0, 257]),
+    "n_best": ([1, 5], [0, 257]),
+    "length_penalty": ([0, 10], [-0.1, 10.1]),
+    "max_ratio": ([0.001, 1000], [0, 1000.1]),
+    "temperature": ([0.01, 100], [0.009, 100.1]),
+    "top_k": ([0, 10**6], [-1]),
+    "top_p": ([0.001, 1], [0, 1.001]),
+    "seed": ([0, 2**63 - 1], [-1, 2**63]),
+}
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_every_setting_has_its_bounds(name: str) -> None:
+    good, bad = BOUNDS[name]
+    for value in good:
+        assert getattr(DecodeConfig(**{name: value}), name) == value
+    for value in bad:
+        with pytest.raises(ValidationError, match=name):
+            DecodeConfig(**{name: value, "sample": True})
+
+
+def test_the_defaults() -> None:
+    expected = {"beam": 5, "n_best": 1, "length_penalty": 1.0, "max_ratio": 3.0, "sample": False, "split": True}
+    expected |= {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "seed": 0}
+    assert DecodeConfig().model_dump() == expected

@@ -43,7 +43,8 @@ def training_speed(events: Sequence[Mapping[str, Any]]) -> float | None:
             seconds += now["seconds"] - before["seconds"]
     if seconds:
         return tokens / seconds
-    forecasts = [float(event["tokens_per_second"]) for event in events if event["kind"] == "forecast"]
+    kinds = ("estimate", "forecast")  # its name in logs of earlier versions
+    forecasts = [float(event["tokens_per_second"]) for event in events if event["kind"] in kinds]
     return forecasts[-1] if forecasts else None
 
 

@@ -1,4 +1,4 @@
-"""Scores captions against all that may be said of an image: exact match, BLEU, chrF++, TER, and a few misses."""
+"""Captioning metrics: exact match, BLEU, chrF++ and TER against all references of an image, and a few misses."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ MOST_MISSES = 5
 
 @dataclass(frozen=True)
 class CaptionScores(Evaluation):
-    """All that is said about the captions of a test set."""
+    """The evaluation of the captions of a test set."""
 
     misses: tuple[tuple[str, str, str], ...]
-    """The first few that are no reference: image, caption, the first reference."""
+    """The first few captions that match no reference: image, caption, the first reference."""
     cut: int = 0
     """Captions that were cut at the length limit."""
 
@@ -31,14 +31,14 @@ class CaptionScores(Evaluation):
 
 
 def exact(captions: Sequence[str], references: Sequence[Sequence[str]]) -> int:
-    """How many captions are, word for word, one of their references."""
+    """The number of captions that equal one of their references."""
     return sum(caption in given for caption, given in zip(captions, references, strict=True))
 
 
 def evaluate_captions(
     places: Sequence[str], captions: Sequence[str], references: Sequence[Sequence[str]], cut: int = 0
 ) -> CaptionScores:
-    """Scores the captions of a test set; `references[i]` are the one or more right captions of image i.
+    """Score the captions of a test set; `references[i]` are the one or more references of image i.
 
     `cut` of them were cut at the length limit.
     """

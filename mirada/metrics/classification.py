@@ -1,6 +1,6 @@
-"""Scores classes against the true ones: accuracy, macro-F1, the score of always saying the same, and a table a class.
+"""Classification metrics: accuracy, macro-F1, the majority baseline, scores per class, confusions.
 
-The definitions are scikit-learn's. Of the texts of a class c, with TP found, FP wrongly taken for c and FN missed:
+The definitions are scikit-learn's. For a class with TP true positives, FP false positives and FN false negatives:
 
     precision = TP / (TP + FP)      recall = TP / (TP + FN)      F1 = 2 TP / (2 TP + FP + FN)
 
@@ -14,21 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mirada.errors import UsageError
-from mirada.metrics.score import Evaluation, Score
+from mirada.metrics.score import Evaluation, Score, shown
 
 Ints = NDArray[np.int64]
 
 MOST_COLUMNS = 12
-"""Classes up to which a confusion matrix can be read."""
+"""The most classes for which a confusion matrix is printed."""
 MOST_CONFUSIONS = 10
-"""Confusions that are named where the matrix is too wide."""
+"""The most confusions that are listed instead of a matrix."""
 MOST_ROWS = 50
-"""Lines of a table of classes, for a person."""
+"""The most rows of a table of classes."""
 
 
 @dataclass(frozen=True)
 class ClassRow:
-    """How well one class is found, in percent; `count` is how often it is the true one."""
+    """Precision, recall and F1 of one class in percent; `count` is how often it is the true one."""
 
     label: str
     count: int
@@ -39,7 +39,7 @@ class ClassRow:
 
 @dataclass(frozen=True)
 class LabelScores(Evaluation):
-    """All that is said about one classification of a test set."""
+    """The evaluation of one classification of a test set."""
 
     classes: tuple[ClassRow, ...]
     """In the order of the labels."""
@@ -83,7 +83,7 @@ class LabelScores(Evaluation):
 
 
 def evaluate_labels(truth: Sequence[int], predicted: Sequence[int], labels: Sequence[str]) -> LabelScores:
-    """Scores one classification of a test set; classes are numbers, places in `labels`."""
+    """Score one classification of a test set; classes are indices into `labels`."""
     if len(truth) != len(predicted):
         raise UsageError(f"{len(truth)} texts but {len(predicted)} predictions: there must be one of each")
     y, guess = (_checked(name, given, len(labels)) for name, given in (("true", truth), ("predicted", predicted)))
@@ -119,13 +119,13 @@ def _checked(name: str, given: Sequence[int], classes: int) -> Ints:
     return numbers.astype(np.int64)
 
 
-# --- what the scores of tags need too -------------------------------------------------------------------------------
+# --- shared with the metrics of tagging -----------------------------------------------------------------------------
 
 
 def class_rows(
     labels: Sequence[str], hits: Ints, true: Ints, predicted: Ints, noun: str
 ) -> tuple[tuple[ClassRow, ...], Score]:
-    """The rows of all classes, and their macro-F1: the mean of F1 over those that occur, as true or as predicted.
+    """The rows of all classes, and macro-F1: the mean F1 of those that occur, as true or as predicted.
 
     For each class: how often it was predicted rightly (`hits`), is true (`true`), and was predicted (`predicted`).
     """
@@ -151,7 +151,7 @@ def percent(part: int, whole: int) -> float:
 
 
 def text_of_rows(noun: str, rows: Sequence[ClassRow]) -> Iterator[str]:
-    """The rows as a table; of very many, the most frequent."""
+    """The rows as a table, or the most frequent of them if there are many."""
     kept = rows if len(rows) <= MOST_ROWS else sorted(rows, key=lambda row: -row.count)[:MOST_ROWS]
     labels = [shown(row.label) for row in kept]
     width = max([len(noun), *map(len, labels)]) + 2
@@ -160,9 +160,3 @@ def text_of_rows(noun: str, rows: Sequence[ClassRow]) -> Iterator[str]:
         yield f"{label:<{width}}{row.count:>10,}{row.precision:>11.2f}{row.recall:>8.2f}{row.f1:>8.2f}"
     if len(kept) < len(rows):
         yield f"… and {len(rows) - len(kept):,} less frequent ones"
-
-
-def shown(text: str, width: int = 30) -> str:
-    """The text for a table: shortened, without characters that act on a terminal."""
-    short = text if len(text) <= width else text[: width - 1] + "…"
-    return "".join(character if character.isprintable() else "\ufffd" for character in short)

@@ -1,4 +1,4 @@
-"""Scores forecasts from rolling origins: MAE, RMSE and MASE beside those of simple forecasts, by horizon, coverage.
+"""Forecasting metrics: MAE, RMSE and MASE from rolling origins beside simple baselines, by horizon, and coverage.
 
     MASE = MAE / mean |x_t − x_{t−m}| over the training set        (Hyndman & Koehler 2006)
 
@@ -18,11 +18,11 @@ import numpy.typing as npt
 
 from mirada.data.text import shown_text
 from mirada.errors import DataError, UsageError
-from mirada.metrics.score import Evaluation, Score
+from mirada.metrics.score import Evaluation, Score, decimals, shown
 
 Numbers = npt.NDArray[np.float64]
 Intervals = Mapping[int, tuple[Numbers, Numbers]]
-"""By percent: lower and upper bounds, shaped like the forecasts they are about."""
+"""Lower and upper bounds by percent, of the same shape as the forecasts."""
 
 MODEL, NAIVE, SEASONAL, DRIFT = "model", "naive", "seasonal naive", "drift"
 _MEANING = {NAIVE: "the last value", SEASONAL: "the value one season before", DRIFT: "on from first to last value"}
@@ -30,7 +30,7 @@ _MEANING = {NAIVE: "the last value", SEASONAL: "the value one season before", DR
 
 @dataclass(frozen=True)
 class Errors:
-    """The scores of one way to forecast one column."""
+    """The errors of one method on one column."""
 
     method: str
     column: str
@@ -41,7 +41,7 @@ class Errors:
 
 @dataclass(frozen=True)
 class HorizonRow:
-    """Mean absolute errors of one column so many steps ahead."""
+    """Mean absolute errors on one column at one step of the horizon."""
 
     column: str
     step: int
@@ -51,7 +51,7 @@ class HorizonRow:
 
 @dataclass(frozen=True)
 class Coverage:
-    """The share of true values that lie inside of the intervals which should hold `percent` of them."""
+    """The share of true values inside the prediction intervals that should hold `percent` of them."""
 
     column: str
     percent: int
@@ -60,7 +60,7 @@ class Coverage:
 
 @dataclass(frozen=True)
 class ForecastScores(Evaluation):
-    """All that is said about a model's forecasts; `size` counts the origins they start from."""
+    """The evaluation of a model's forecasts; `size` counts their origins."""
 
     horizon: int
     season: int
@@ -93,7 +93,7 @@ class ForecastScores(Evaluation):
 
     def _text_of_errors(self, column: str) -> Iterator[str]:
         rows = [row for row in self.errors if row.column == column]
-        digits = _digits(max(row.mae for row in rows) / 10)
+        digits = decimals(max(row.mae for row in rows) / 10)
         cells = [(f"{row.mae:,.{digits}f}", f"{row.rmse:,.{digits}f}", f"{row.mase:.3f}") for row in rows]
         width = max(8, *(len(cell) for row in cells for cell in row)) + 2
         yield f"{self._title(column):<16}" + "".join(f"{name:>{width}}" for name in ("MAE", "RMSE", "MASE"))
@@ -103,7 +103,7 @@ class ForecastScores(Evaluation):
 
     def _text_by_horizon(self, column: str) -> Iterator[str]:
         rows = [row for row in self.by_horizon if row.column == column]
-        digits = _digits(max(max(row.model, row.naive) for row in rows) / 10)
+        digits = decimals(max(max(row.model, row.naive) for row in rows) / 10)
         width = max(8, *(len(f"{value:,.{digits}f}") for row in rows for value in (row.model, row.naive))) + 2
         yield f"{'MAE steps ahead':<16}{MODEL:>{width}}{NAIVE:>{width}}"
         for row in rows:
@@ -122,10 +122,8 @@ class ForecastScores(Evaluation):
             yield f"{self._title(column) or MODEL:<16}" + "".join(f"{share:>12.1%}" for share in shares)
 
     def _title(self, column: str) -> str:
-        """Only where there are several columns must one be named."""
-        if len(self.columns) == 1:
-            return ""
-        return column if len(column) <= 15 else column[:14] + "…"
+        """The name of a column, where there are several."""
+        return shown(column, 15) if len(self.columns) > 1 else ""
 
 
 def evaluate_forecasts(
@@ -137,7 +135,7 @@ def evaluate_forecasts(
     names: Sequence[str],
     intervals: Intervals | None = None,
 ) -> ForecastScores:
-    """Scores forecasts [O, H, C] of a whole series [N, C] whose first `training` steps were trained on.
+    """Score forecasts [O, H, C] of a series [N, C] whose first `training` steps were trained on.
 
     An origin is the last step that was known: `forecasts[i, h]` is about `values[origins[i] + 1 + h]`.
     """
@@ -185,14 +183,9 @@ def _scores(model: Sequence[Errors], training: int, period: int | None, horizon:
     row = model[0]
     return (
         Score("MASE", row.mase, signature, lower_is_better=True, digits=2),
-        Score("MAE", row.mae, f"horizon:{horizon}", lower_is_better=True, digits=_digits(row.mae)),
-        Score("RMSE", row.rmse, f"horizon:{horizon}", lower_is_better=True, digits=_digits(row.rmse)),
+        Score("MAE", row.mae, f"horizon:{horizon}", lower_is_better=True, digits=decimals(row.mae)),
+        Score("RMSE", row.rmse, f"horizon:{horizon}", lower_is_better=True, digits=decimals(row.rmse)),
     )
-
-
-def _digits(value: float) -> int:
-    """Behind the point, so that about three figures are to be read."""
-    return min(9, max(0, 2 - math.floor(math.log10(value)))) if value > 0 else 2
 
 
 def steps_shown(horizon: int) -> list[int]:
@@ -213,14 +206,14 @@ def naive(values: Numbers, origins: npt.NDArray[np.int64], horizon: int) -> Numb
 
 
 def seasonal_naive(values: Numbers, origins: npt.NDArray[np.int64], horizon: int, period: int) -> Numbers:
-    """x̂_{t+h} = x_{t+h−km}, k = ⌈h/m⌉: the last season that is known, over and over."""
+    """x̂_{t+h} = x_{t+h−km}, k = ⌈h/m⌉: the last known season, repeated."""
     ahead = np.arange(horizon) % period + 1 - period  # 1 − m … 0
     found: Numbers = values[origins[:, None] + ahead]  # [O, H, C]
     return found
 
 
 def drift(values: Numbers, origins: npt.NDArray[np.int64], horizon: int) -> Numbers:
-    """x̂_{t+h} = x_t + h (x_t − x_0) / t: on along the line from the first value to the last."""
+    """x̂_{t+h} = x_t + h (x_t − x_0) / t: the line through the first and the last value."""
     last = values[origins]  # [O, C]
     slope = (last - values[0]) / np.maximum(origins, 1)[:, None]
     found: Numbers = last[:, None] + np.arange(1, horizon + 1)[:, None] * slope[:, None]  # [O, H, C]
@@ -228,7 +221,7 @@ def drift(values: Numbers, origins: npt.NDArray[np.int64], horizon: int) -> Numb
 
 
 def naive_scale(training: Numbers, period: int | None, names: Sequence[str]) -> Numbers:
-    """mean |x_t − x_{t−m}| of each column: what MASE divides by. Worth a look before training: it may not exist."""
+    """mean |x_t − x_{t−m}| of each column: what MASE divides by. It may not exist: check before training."""
     m = period or 1
     if len(training) <= m:
         raise DataError(f"the training set has {len(training):,} steps: too few for a season of {m:,}")

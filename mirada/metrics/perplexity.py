@@ -1,4 +1,4 @@
-"""Scores a model by how little a text surprises it: bits per character, perplexity, and what counting alone would give.
+"""Language-modelling metrics: bits per character, perplexity, and a unigram baseline.
 
     bits = Σ −log₂ p(token | all before it)    bits per character = bits / characters    perplexity = 2^(bits / tokens)
 
@@ -22,16 +22,16 @@ MEASURES = {
     "words": "bits/word",
     "symbols": "bits/symbol",
 }
-"""By the unit."""
+"""The name of the first score, by the unit of the vocabulary."""
 
 
 @dataclass(frozen=True)
 class TextScores(Evaluation):
-    """All that is said about one reading of a text."""
+    """The evaluation of a language model on a text."""
 
     characters: int
     bits: float
-    """Of the whole text."""
+    """The negative log-likelihood of the whole text, base 2."""
 
     unit = "tokens"
 
@@ -41,7 +41,7 @@ class TextScores(Evaluation):
 
 
 def divisor(unit: str, tokens: int, characters: int) -> int:
-    """What bits are divided by."""
+    """The number that bits are divided by: characters, or tokens where these do not spell the text."""
     return characters if MEASURES[unit] == "bits/character" else tokens
 
 
@@ -54,10 +54,10 @@ def evaluate_text(
     unknown: int | None = None,
     how: str = "",
 ) -> TextScores:
-    """Scores the surprise at each token of a text: its `bits`, beside those of the tokens' frequency in training.
+    """Score a text by the negative log-likelihood of each token in `bits`, beside that of a unigram model.
 
-    `counts` is how often each unit occurred there. `unknown` is the id of what the vocabulary does not have, and `how`
-    says how the text was read.
+    `counts` is how often each unit occurs in the training set, `unknown` the id of the unknown token, and `how` a
+    remark for the signature on how the text was read.
     """
     if len(bits) != len(ids):
         raise UsageError(f"{len(ids)} tokens but the bits of {len(bits)}: there must be one of each")

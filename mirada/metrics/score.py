@@ -1,8 +1,9 @@
-"""What every evaluation is: named scores, and the rest as text for a person and as plain values for a program."""
+"""Evaluations: named scores, as text for people and as plain values for programs; how texts and numbers are shown."""
 
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -16,7 +17,7 @@ class Score:
     signature: str
     lower_is_better: bool = False
     digits: int = 1
-    """Behind the point, where a person reads it."""
+    """Decimals to print."""
 
     def __str__(self) -> str:
         return f"{self.name} {self.value:,.{self.digits}f}"
@@ -24,13 +25,13 @@ class Score:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """All that is said about one look at a test set; the first score is the one that matters most."""
+    """The evaluation of a test set; the first score is the most important one."""
 
     size: int
-    """Sentences, texts, steps: what was scored."""
+    """The number of sentences, texts or steps that were scored."""
     scores: tuple[Score, ...]
     notes: tuple[str, ...] = field(default=(), kw_only=True)
-    """What else there is to say: how many were cut, or passed over."""
+    """Remarks, such as how many outputs were cut."""
 
     unit = "examples"
     """What `size` counts."""
@@ -40,23 +41,34 @@ class Evaluation:
 
     @property
     def summary(self) -> str:
-        """In one line."""
+        """The scores in one line."""
         return f"{', '.join(map(str, self.scores))} on {self.size:,} {self.unit}"
 
     def as_dict(self) -> dict[str, Any]:
-        """The evaluation as plain lists, dictionaries, texts and numbers, ready for JSON."""
+        """The evaluation as plain values, ready for JSON."""
         plain: dict[str, Any] = json.loads(json.dumps({"unit": self.unit, **asdict(self)}))
         return plain
 
     def as_text(self) -> str:
-        """The evaluation as aligned plain text for a person."""
+        """The evaluation as aligned plain text."""
         raise NotImplementedError
 
     def text_of_scores(self) -> list[str]:
-        """A line a score."""
+        """One line per score."""
         width = max(len(score.name) for score in self.scores)
         return [
             f"{score.name:<{width}} {score.value:>7,.{score.digits + 1}f}  {score.signature}"
             + ("  (lower is better)" if score.lower_is_better else "")
             for score in self.scores
         ]
+
+
+def shown(text: str, width: int = 30) -> str:
+    """The text for a table: shortened, without control characters."""
+    short = text if len(text) <= width else text[: width - 1] + "…"
+    return "".join(character if character.isprintable() else "\ufffd" for character in short)
+
+
+def decimals(value: float, fewest: int = 0) -> int:
+    """How many decimals show about three significant digits of a value."""
+    return min(9, max(fewest, 2 - math.floor(math.log10(value)))) if value > 0 else 2

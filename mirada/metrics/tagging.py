@@ -1,9 +1,9 @@
-"""Scores a tag for every word, and a number for every word, against the true ones.
+"""Tagging metrics: accuracy, macro-F1 and span-F1 of tags; MAE, RMSE and R² of numbers.
 
-Where tags mark spans, such as B-PER I-PER O, the score that matters most is the F1 of whole spans: one counts only if
-its first word, its last word and its type are right. How tags become spans is as conlleval has it:
+Where tags mark spans, such as B-PER I-PER O, the first score is the F1 of whole spans: one counts only if its first
+word, its last word and its type are right. Tags become spans as in conlleval:
 
-    a span goes on      with I-x or E-x after B-x or I-x of the same type
+    a span continues    with I-x or E-x after B-x or I-x of the same type
     a span starts       with any other B-x, I-x, E-x or S-x: also with an I-x after O or after another type
 
 BILOU's L and U are E and S. The rules read IOB1, BIO, BIOES and BILOU without being told which of them it is.
@@ -12,7 +12,6 @@ BILOU's L and U are E and S. The rules read IOB1, BIO, BIOES and BILOU without b
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from math import floor, log10
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 
 from mirada.errors import UsageError
 from mirada.metrics.classification import ClassRow, Ints, class_rows, percent, text_of_rows
-from mirada.metrics.score import Evaluation, Score
+from mirada.metrics.score import Evaluation, Score, decimals
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -31,7 +30,7 @@ LARGEST = 1e50
 
 @dataclass(frozen=True)
 class TagScores(Evaluation):
-    """All that is said about one tagging of a test set."""
+    """The evaluation of one tagging of a test set."""
 
     tags: tuple[ClassRow, ...]
     """The most frequent first."""
@@ -50,7 +49,7 @@ class TagScores(Evaluation):
 
 @dataclass(frozen=True)
 class NumberScores(Evaluation):
-    """All that is said about numbers put out for a test set."""
+    """The evaluation of numbers predicted for a test set."""
 
     unit = "words"
 
@@ -63,7 +62,7 @@ def evaluate_tags(
     predicted: Sequence[Sequence[str]],
     unknown: Sequence[Sequence[bool]] | None = None,
 ) -> TagScores:
-    """Scores one tagging of a test set, sentence by sentence a tag for each word.
+    """Score one tagging of a test set: for each sentence, a tag for each word.
 
     `unknown` says of each word whether it was not in the training set; the score of such words is left out if there
     are none. Where tags mark spans, span-F1 comes first, as most words then are outside and easy to get right.
@@ -81,7 +80,7 @@ def evaluate_tags(
         scores.insert(0, score)
     if unknown is not None:
         _checked_lengths(truth, unknown, "marks of unknown words")
-        new = np.fromiter(chain.from_iterable(unknown), dtype=bool, count=len(y))
+        new = np.fromiter(chain.from_iterable(unknown), dtype=bool)
         if new.any():
             among = right[new]
             signature = f"accuracy on words not in the training set|right:{among.sum()}|of:{len(among)}"
@@ -94,7 +93,7 @@ def _most_frequent_first(rows: Sequence[ClassRow]) -> tuple[ClassRow, ...]:
 
 
 def _numbered(given: Sequence[Sequence[str]], names: Sequence[str]) -> Ints:
-    """The tags of all sentences in a row, as places in `names`."""
+    """The tags of all sentences in a row, as indices into `names`."""
     place = {name: number for number, name in enumerate(names)}
     return np.fromiter(map(place.__getitem__, chain.from_iterable(given)), dtype=np.int64)
 
@@ -110,7 +109,7 @@ def _checked_lengths(truth: Sequence[Sequence[Any]], other: Sequence[Sequence[An
             raise UsageError(f"sentence {number} has {len(one)} words but {len(two)} {what}: there must be one of each")
     if not any(len(one) for one in truth):
         raise UsageError("there is nothing to evaluate: the test set has no words")
-    return np.fromiter(map(len, truth), dtype=np.int64, count=len(truth))
+    return np.fromiter(map(len, truth), dtype=np.int64)
 
 
 # --- spans ----------------------------------------------------------------------------------------------------------
@@ -161,9 +160,9 @@ def _spans(names: Sequence[str], ids: Ints, lengths: Ints) -> tuple[Ints, Ints, 
     starts = inside & (
         np.isin(letter, (_BEGIN, _SINGLE)) | np.isin(before, (_OUTSIDE, _END, _SINGLE)) | other_kind
     )  # [N]
-    goes_on = np.concatenate([(inside & ~starts)[1:], [False]])[: len(ids)]
+    continues = np.concatenate([(inside & ~starts)[1:], [False]])[: len(ids)]
     first = np.flatnonzero(starts)
-    return first, np.flatnonzero(inside & ~goes_on), kind[first], kinds
+    return first, np.flatnonzero(inside & ~continues), kind[first], kinds
 
 
 def _first_words(lengths: Ints) -> Ints:
@@ -206,7 +205,7 @@ def _scheme(names: Sequence[str], y: Ints, lengths: Ints) -> str:
 
 
 def evaluate_numbers(truth: Sequence[Sequence[float]], predicted: Sequence[Sequence[float]]) -> NumberScores:
-    """Scores numbers, sentence by sentence one for each word: with e = y − ŷ over all N words of the test set
+    """Score numbers, one for each word of each sentence: with e = y − ŷ over all N words of the test set
 
     MAE = Σ|e| / N      RMSE = √(Σe² / N)      R² = 1 − Σe² / Σ(y − ȳ)²
 
@@ -222,8 +221,8 @@ def evaluate_numbers(truth: Sequence[Sequence[float]], predicted: Sequence[Seque
     return NumberScores(
         size=len(y),
         scores=(
-            Score("MAE", mae, "mean |y−ŷ|", lower_is_better=True, digits=_digits(mae)),
-            Score("RMSE", rmse, "√ mean (y−ŷ)²", lower_is_better=True, digits=_digits(rmse)),
+            Score("MAE", mae, "mean |y−ŷ|", lower_is_better=True, digits=decimals(mae, 1)),
+            Score("RMSE", rmse, "√ mean (y−ŷ)²", lower_is_better=True, digits=decimals(rmse, 1)),
             Score("R²", r2, "all y are the same" if constant else "1 − Σ(y−ŷ)²/Σ(y−ȳ)²", digits=3),
         ),
     )
@@ -231,7 +230,7 @@ def evaluate_numbers(truth: Sequence[Sequence[float]], predicted: Sequence[Seque
 
 def _floats(name: str, given: Sequence[Sequence[float]], lengths: Ints) -> Floats:
     """The numbers of all sentences in a row."""
-    numbers = np.fromiter(chain.from_iterable(given), dtype=np.float64, count=int(lengths.sum()))
+    numbers = np.fromiter(chain.from_iterable(given), dtype=np.float64)
     alien = ~(np.abs(numbers) <= LARGEST)  # NaN is not below anything
     if alien.any():
         place = int(alien.argmax())
@@ -243,8 +242,3 @@ def _floats(name: str, given: Sequence[Sequence[float]], lengths: Ints) -> Float
             f"only numbers of a size up to {LARGEST:g} can be scored"
         )
     return numbers
-
-
-def _digits(value: float) -> int:
-    """Behind the point, such that three or so tell something."""
-    return min(9, max(1, 2 - floor(log10(value)))) if value else 1

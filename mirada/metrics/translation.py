@@ -1,4 +1,4 @@
-"""Scores a translation against references: BLEU, chrF++ and TER with signatures, by length, and what got lost.
+"""Translation metrics: BLEU, chrF++ and TER with signatures, by length, and lost numbers, URLs and placeholders.
 
 The scores are sacrebleu's, so that they can be compared with anyone's; a signature says how each was computed.
 """
@@ -13,7 +13,7 @@ from mirada.data.language import UNSPACED
 from mirada.data.normalize import nfc
 from mirada.data.placeholders import found, key
 from mirada.errors import UsageError
-from mirada.metrics.score import Evaluation, Score
+from mirada.metrics.score import Evaluation, Score, shown
 
 LENGTH_CLASSES = ((0, 0), (1, 5), (6, 10), (11, 15), (16, 20), (21, 30), (31, 50))
 """Shortest and longest source, in words; longer sentences are a class of their own."""
@@ -53,7 +53,7 @@ class Damage:
 
 @dataclass(frozen=True)
 class TranslationScores(Evaluation):
-    """All that is said about one translation of a test set."""
+    """The evaluation of one translation of a test set."""
 
     by_length: tuple[LengthRow, ...]
     damage: tuple[Damage, ...]
@@ -82,15 +82,9 @@ class TranslationScores(Evaluation):
     def _text_of_damage(self) -> Iterator[str]:
         yield f"{'to be kept':<14}{'expected':>10}{'lost':>8}"
         for row in self.damage:
-            examples = ", ".join(f"{_shown(what)} (sentence {number})" for number, what in row.examples)
+            examples = ", ".join(f"{shown(what, 60)} (sentence {number})" for number, what in row.examples)
             line = f"{_KINDS[row.kind]:<14}{row.expected:>10}{row.lost:>8}"
             yield f"{line}  {examples}{', …' if row.lost > len(row.examples) else ''}" if examples else line
-
-
-def _shown(text: str, width: int = 60) -> str:
-    """The text for a table: shortened, without characters that act on a terminal."""
-    short = text if len(text) <= width else text[: width - 1] + "…"
-    return "".join(character if character.isprintable() else "\ufffd" for character in short)
 
 
 def evaluate(
@@ -99,7 +93,7 @@ def evaluate(
     references: Sequence[Sequence[str]],
     tokenizer: str = "13a",
 ) -> TranslationScores:
-    """Scores one translation of a test set; `references[i]` are the one or more references of sentence i, `tokenizer`
+    """Score one translation of a test set; `references[i]` are the one or more references of sentence i, `tokenizer`
     is sacrebleu's for the target language (see `bleu_tokenizer`).
 
     TER searches for shifted words: sentences of hundreds of words take it many seconds each.

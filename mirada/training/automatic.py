@@ -1,8 +1,8 @@
-"""Settings that are chosen when nobody sets them: by the data, the budget, and how fast this machine is.
+"""Automatic settings: model preset, batch size and dropout, chosen by the data, the budget and the machine.
 
-A budget in minutes is spent best by a model that gets through the data, in enough steps to learn from: a large one that
-sees a quarter of an epoch in 60 steps loses to one a fifth its size. Budgets in steps or epochs, and runs without one,
-are decided by the data alone, so that a run can be repeated to the bit.
+A budget in minutes is spent best on a model that sees the data in enough steps to learn from it: a large one that sees
+a quarter of an epoch in 60 steps loses to one a fifth its size. With a budget in steps or epochs, or without one, the
+choice depends on the data alone, so that runs are reproducible.
 """
 
 from __future__ import annotations
@@ -17,41 +17,41 @@ from mirada import models
 from mirada.device import gigaflops
 from mirada.tasks.task import Prepared, Task
 from mirada.training.config import TrainConfig
-from mirada.training.estimate import Forecast, forecast
+from mirada.training.estimate import CostEstimate, estimate_cost
 
 Sections = Mapping[str, Any]
-"""The built sections of a configuration by name."""
+"""The sections of a configuration by name."""
 
 LEAST_BATCH = 500
-"""Tokens in the smallest batch that is chosen."""
+"""Tokens in the smallest batch that is chosen automatically."""
 STEPS_IN_EPOCH = 40
-"""What little data is cut into at least."""
+"""The fewest steps per epoch of a small dataset."""
 STEPS_IN_BUDGET = 1000
-"""What a short budget is cut into at least."""
+"""The fewest steps in a short budget."""
 ENOUGH_TOKENS = 3_000_000
-"""Tokens that a small model has to see to be better than a tiny one that trains as long."""
+"""Tokens that a larger preset has to see to beat a smaller one in the same time."""
 SHORT = 60.0
-"""Seconds of training that are too few to measure what suits them: the smallest preset does."""
+"""Below so many seconds of training, the smallest preset is used without measuring the others."""
 PARAMETERS = {"tiny": 1.3e6, "small": 6e6}
-"""About, with some thousands of subwords: enough to guess a speed before there is a model to measure."""
+"""Approximate numbers, with a vocabulary of some thousands: enough to guess a speed before there is a model."""
 TOKENS_IN_WORD = 1.4
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The sections with all settings in place, what lies ahead, and what a person should know of both."""
+    """The configuration with all settings in place, the estimated cost, and notes for the user on both."""
 
     sections: dict[str, Any]
-    forecast: Forecast
+    estimate: CostEstimate
     notes: list[str]
 
 
 def choose(
     task: Task, built: Sections, data: Prepared, device: torch.device, seconds: Callable[[], float | None]
 ) -> Choice:
-    """Fill in the preset, the size of batches and the dropout where they are open.
+    """Fill in the preset, the batch size and the dropout where they are not set.
 
-    `seconds` says how much time a budget in minutes leaves for training.
+    `seconds` returns how much time a budget in minutes leaves for training.
     """
     sections = dict(built)
     train: TrainConfig = built["train"]
@@ -63,23 +63,23 @@ def choose(
         train = sections["train"]
         chosen.append(f"preset {preset}")
     batch = train.batch_tokens or batch_size(train, everything)
-    ahead = _forecast(task, sections, data, batch, device)
+    cost = _estimate(task, sections, data, batch, device)
     left = seconds()
     if train.batch_tokens is None:
-        batch = batch_size(train, everything, None if left is None else left * ahead.tokens_per_second)
+        batch = batch_size(train, everything, None if left is None else left * cost.tokens_per_second)
         sections["train"] = train = train.model_copy(update={"batch_tokens": batch})
-        ahead = ahead.on(data.batches(batch, train.seed), train.accumulate)
+        cost = cost.on(data.batches(batch, train.seed), train.accumulate)
         chosen.append(f"batches of {batch:,} tokens")
-    ends = _ends(train, ahead, left)
-    epochs = min(ends.values(), default=float("inf")) / ahead.steps_per_epoch
+    ends = _ends(train, cost, left)
+    epochs = min(ends.values(), default=float("inf")) / cost.steps_per_epoch
     if sections["model"].dropout is None:
         sections["model"] = sections["model"].model_copy(update={"dropout": dropout(epochs)})
         chosen.append(f"dropout {dropout(epochs):g}")
-    return Choice(sections, ahead, _notes(chosen, ends, epochs, left))
+    return Choice(sections, cost, _notes(chosen, ends, epochs, left))
 
 
 def _notes(chosen: list[str], ends: Mapping[str, float], epochs: float, left: float | None) -> list[str]:
-    """What was chosen and why; and which of several limits ends the training."""
+    """What was chosen and for what; and which of several limits ends the run."""
     notes = []
     if chosen and left is not None:
         steps = min(ends.values())
@@ -89,21 +89,21 @@ def _notes(chosen: list[str], ends: Mapping[str, float], epochs: float, left: fl
         notes.append(f"chosen for this data: {', '.join(chosen)}")
     if len(ends) > 1:
         first = min(ends, key=ends.__getitem__)
-        notes.append(f"of {' and '.join(ends)}, {first} will end the training, after about {epochs:.1f} epochs")
+        notes.append(f"of {' and '.join(ends)}, {first} is reached first, after about {epochs:.1f} epochs")
     return notes
 
 
 def _preset(
     task: Task, sections: Sections, data: Prepared, tokens: int, device: torch.device, left: float | None
 ) -> str:
-    """The largest preset that gets through enough tokens in the seconds that are left."""
+    """The largest preset that sees enough tokens in the seconds that are left."""
     smallest, *larger = task.presets
     if left is None:
         return task.presets[-1]
     for preset in reversed(larger) if left > SHORT else ():
         tried = _with_preset(task, sections, preset)
         batch = min(2000, tried["train"].batch_tokens or batch_size(tried["train"], tokens))
-        if left * _forecast(task, tried, data, batch, device, steps=1).tokens_per_second >= ENOUGH_TOKENS:
+        if left * _estimate(task, tried, data, batch, device, steps=1).tokens_per_second >= ENOUGH_TOKENS:
             return preset
     return smallest
 
@@ -114,28 +114,28 @@ def _with_preset(task: Task, sections: Sections, preset: str) -> dict[str, Any]:
     return {**sections, "model": model, "train": sections["train"].model_copy(update={"preset": preset})}
 
 
-def _forecast(
+def _estimate(
     task: Task, sections: Sections, data: Prepared, batch: int, device: torch.device, steps: int = 3
-) -> Forecast:
+) -> CostEstimate:
     train: TrainConfig = sections["train"]
     network = task.network(sections["model"], data.preprocessor).to(device)
-    return forecast(
+    return estimate_cost(
         network, task.objective(train.label_smoothing), data.batches(batch, train.seed), train, device, steps
     )
 
 
-def _ends(config: TrainConfig, ahead: Forecast, left: float | None) -> dict[str, float]:
-    """The step at which each limit of the budget ends the training."""
+def _ends(config: TrainConfig, cost: CostEstimate, left: float | None) -> dict[str, float]:
+    """The step at which each limit of the budget is reached."""
     limits = {
         "--steps": config.steps,
-        "--epochs": config.epochs and config.epochs * ahead.steps_per_epoch,
-        "--minutes": left and left / ahead.step_seconds,
+        "--epochs": config.epochs and config.epochs * cost.steps_per_epoch,
+        "--minutes": left and left / cost.step_seconds,
     }
     return {name: steps for name, steps in limits.items() if steps is not None}
 
 
 def batch_size(config: TrainConfig, corpus_tokens: int, affordable: float | None = None) -> int:
-    """Tokens in a batch; `affordable` is how many a budget in minutes lets the model see, if there is one."""
+    """Tokens in a batch; `affordable` is how many tokens the model sees within a budget in minutes, if there is one."""
     wanted = corpus_tokens // STEPS_IN_EPOCH
     if affordable is not None:
         wanted = min(wanted, int(affordable / STEPS_IN_BUDGET))
@@ -143,15 +143,15 @@ def batch_size(config: TrainConfig, corpus_tokens: int, affordable: float | None
 
 
 def dropout(epochs: float) -> float:
-    """None while the data is new to the model, more the more often it is seen again."""
+    """No dropout for a few epochs, more for many."""
     return 0.0 if epochs <= 4 else 0.1 if epochs <= 15 else 0.2
 
 
 def words_seen(config: TrainConfig, seconds: float) -> int | None:
-    """Running words that a model sees in so many seconds, guessed from the speed of matrix products and the preset."""
+    """Words that a preset sees in so many seconds of training, guessed from the speed of matrix products."""
     preset = "tiny" if config.preset == "auto" else config.preset
     if preset not in PARAMETERS:
         return None
-    # Each token passes one half of the model, encoder or decoder; forward and backward take 6 operations a weight.
+    # Each token passes through half of the model, encoder or decoder; forward and backward take 6 operations a weight.
     tokens_per_second = 0.6 * gigaflops() * 1e9 / (3 * PARAMETERS[preset])
     return max(1, int(tokens_per_second * seconds / TOKENS_IN_WORD))

@@ -1,6 +1,6 @@
-"""Checkpoints: written whole or not at all, the last two kept, a damaged one detected and the one before it used.
+"""Checkpoints: written atomically, the last two kept; a damaged one is detected and the one before it used.
 
-    step-00001200.safetensors   weights, their average, the optimiser's memory
+    step-00001200.safetensors   weights, their average, optimiser state
     step-00001200.json          counters, and the sha256 of the tensors; written last
 
 Random numbers need no saving: every step seeds them anew from the run's seed and its own number.
@@ -34,31 +34,31 @@ Flag = Annotated[bool, Field(strict=True)]
 
 @dataclass
 class Progress:
-    """Where a training is. An old checkpoint may lack fields; what it has must be of the right type and range."""
+    """The counters of a run. Checkpoints of earlier versions may lack some; every value is validated."""
 
     step: Count = 0
     epoch: Count = 0
-    position: Count = 0  # batches of this epoch that are done
-    seconds: Seconds = 0.0  # spent on training so far, over all sessions
+    position: Count = 0  # batches of this epoch done so far
+    seconds: Seconds = 0.0  # of the run so far, over all sessions
     tokens: Count = 0
     best_score: Number | None = None
     best_step: Count = 0
     best_loss: Number | None = None
-    improved_step: Count = 0  # the last one at which score or loss were better than before
+    improved_step: Count = 0  # the last one at which score or loss improved
     examples: Count = 0  # training examples since the last validation
     validation_size: Count = 0  # dev examples in every validation; 0 before the first
     validations: Count = 0
     validation_seconds: Seconds = 0.0
-    validation_pending: Flag = False  # one was due, and interrupted
-    skipped: Count = 0  # steps left out because of non-finite numbers
+    validation_pending: Flag = False  # a stop request interrupted one
+    skipped: Count = 0  # steps with a non-finite loss or gradient
     corpus: str = ""  # the fingerprint of the data
-    settings: dict[str, Any] = field(default_factory=dict)  # those that may not change while it is trained
+    settings: dict[str, Any] = field(default_factory=dict)  # those that may not change on resume
     finished: Flag = False
-    limits: list[Number | None] | None = None  # what a finished run was ended by: steps, epochs, minutes, patience
+    limits: list[Number | None] | None = None  # LIMITS of a finished run
 
     @property
     def contradiction(self) -> str:
-        """What in it cannot be, if anything."""
+        """A counter that is impossible, or an empty text."""
         late = [
             name
             for name in ("epoch", "best_step", "improved_step", "validations", "skipped")
@@ -68,11 +68,11 @@ class Progress:
 
 
 def save(folder: Path, progress: Progress, tensors: dict[str, Tensor]) -> None:
-    """Write a checkpoint, then delete all but the last two."""
+    """Write a checkpoint and delete all but the last two."""
     folder.mkdir(parents=True, exist_ok=True)
     name = f"step-{progress.step:08d}"
     content = save_tensors({key: value.detach().cpu().contiguous() for key, value in tensors.items()})
-    # The old description goes first, so that it never stands beside tensors that it does not describe.
+    # The old description is deleted first: it must never describe other tensors.
     (folder / f"{name}.json").unlink(missing_ok=True)
     try:
         write_bytes(folder / f"{name}.safetensors", content)
@@ -98,7 +98,7 @@ def remove(folder: Path, step: int) -> None:
 
 
 def load(folder: Path, warn: Callable[[str], None]) -> tuple[Progress, dict[str, Tensor]] | None:
-    """The newest checkpoint that is whole; None when there is none."""
+    """The newest undamaged checkpoint, or None."""
     for partial in folder.glob("*.partial"):
         partial.unlink(missing_ok=True)
     for step in reversed(_steps(folder)):
@@ -116,7 +116,7 @@ def exist(folder: Path) -> bool:
 
 
 def newest(folder: Path) -> Progress | None:
-    """Where a training was when it was saved last, by the checkpoint's description alone; None if that is damaged."""
+    """The progress of the newest checkpoint, without reading its tensors; None if there is none or it is damaged."""
     steps = _steps(folder)
     try:
         return _described(folder, steps[-1])[0] if steps else None
@@ -144,14 +144,14 @@ def _described(folder: Path, step: int) -> tuple[Progress, str]:
     digest = about.pop("sha256", "")
     progress: Progress = check(Progress, about)
     if progress.step != step:
-        raise Malformed(f"it is of step {progress.step}, and is called {step}")
+        raise Malformed(f"its step is {progress.step}, but its name says {step}")
     if problem := progress.contradiction:
         raise Malformed(problem)
     return progress, str(digest)
 
 
 def changed(before: dict[str, Any], now: dict[str, Any]) -> str:
-    """What may not change and has, if anything; settings that one of the two does not know are none."""
+    """The first setting whose value differs, or an empty text; settings that only one of the two has are ignored."""
     for name in sorted(before.keys() & now.keys()):
         if before[name] != now[name]:
             return f"{name} is {now[name]!r:.80} now, and was {before[name]!r:.80}"
@@ -159,7 +159,7 @@ def changed(before: dict[str, Any], now: dict[str, Any]) -> str:
 
 
 def below(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors of one kind, without the prefix that tells it."""
+    """The tensors whose names have a prefix, without it."""
     return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
 
 

@@ -1,20 +1,15 @@
-"""The settings of training, and the budget that ends it."""
+"""The settings of training."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import cos, pi, sqrt
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from mirada.config import Section
 
-FINAL_SHARE = 0.04
-"""The share of a budget in minutes that is kept for scoring the finished model and writing its bundle."""
-WARM_UP_SHARE = 0.1
-"""The share of a budget that the warm-up takes at most."""
-
+LIMITS = ("steps", "epochs", "minutes", "patience")
+"""The settings that end a run; a finished run continues when one of them changes."""
 
 Decay = Annotated[float, Field(ge=0, lt=1)]
 
@@ -23,64 +18,69 @@ class TrainConfig(Section):
     """How a model is trained; the defaults suit a CPU."""
 
     optimizer: Literal["muon", "adamw", "adam", "sgd"] = "muon"
-    """Muon learned fastest in short trials; the others are there for comparison, and for papers' recipes."""
-    lr: float = Field(8e-3, gt=0, allow_inf_nan=False)
-    """The highest learning rate, reached after the warm-up."""
+    """The optimiser; `muon` updates hidden matrices with Muon and everything else with AdamW."""
+    lr: float = Field(8e-3, gt=0)
+    """The peak learning rate, reached after the warm-up."""
     betas: tuple[Decay, Decay] = (0.9, 0.98)
-    """Adam's decay rates of the first and second moment."""
+    """Decay rates of Adam's first and second moment estimates."""
     momentum: float = Field(0.9, ge=0, lt=1)
-    """Of SGD."""
-    weight_decay: float = Field(0.0, ge=0, allow_inf_nan=False)
-    """Shrinks matrices a little at every step, apart from the loss (AdamW, Muon)."""
-    penalty: float = Field(0.0, ge=0, allow_inf_nan=False)
-    """λ in loss + λΣW², over all matrices: large weights cost."""
+    """Momentum of SGD."""
+    weight_decay: float = Field(0.0, ge=0)
+    """Weight decay; decoupled from the loss and on matrices only with AdamW and Muon."""
+    penalty: float = Field(0.0, ge=0)
+    """L2 penalty: λ in loss + λΣW², summed over all matrices."""
     schedule: Literal["auto", "linear", "cosine", "inverse_sqrt", "constant"] = "auto"
-    """How the rate falls. `auto`: linear to zero at the end of the budget, 1/√step when there is no budget."""
+    """Decay of the learning rate. `auto`: linear to zero at the end of the budget, 1/√step without a budget."""
     warmup: int = Field(100, ge=0)
-    """Steps in which the rate rises (a tenth of the budget at most)."""
+    """Warm-up steps, a tenth of the budget at most."""
     preset: str | None = None
-    """Where the model's sizes come from. `auto`: tiny or small, whichever learns more in the given minutes."""
+    """Preset of the model's sizes. `auto`: the largest that sees enough data within the budget."""
     batch_tokens: int | None = Field(None, ge=16)
-    """Tokens in a batch, both sides and padding counted. Unless given: small for little data, so that an epoch has some
-    40 steps, and for a short budget, so that it has some 1,000."""
+    """Tokens in a batch, including padding and both sides. Default: at least some 40 steps per epoch, and some 1,000
+    per budget."""
     max_batch_tokens: int = Field(4000, ge=16)
-    """The most tokens in a batch whose size is not given."""
+    """The most tokens in a batch where `batch_tokens` is not set."""
     accumulate: int = Field(1, ge=1)
-    """Batches whose gradients are added up for one step."""
+    """Batches whose gradients are accumulated for one step."""
     label_smoothing: float = Field(0.1, ge=0, lt=1)
-    clip: float = Field(1.0, ge=0, allow_inf_nan=False)
-    """The largest norm of the gradient; 0 does not clip."""
+    """Probability that label smoothing spreads evenly over all classes or tokens."""
+    clip: float = Field(1.0, ge=0)
+    """Gradient clipping: the largest norm of the gradient; 0 turns it off."""
     average: float = Field(0.02, ge=0, lt=1)
-    """Keep a running average of the weights over this share of the steps so far, and score and save that; 0 is off."""
+    """Weight averaging: validate and save a running average over this share of the steps so far; 0 turns it off."""
     base: str | None = None
-    """The bundle to go on from, if any (`--base`)."""
-    minutes: float | None = Field(None, gt=0, allow_inf_nan=False)
+    """The bundle to fine-tune (`--base`)."""
+    minutes: float | None = Field(None, gt=0)
+    """Budget in minutes for the whole command, including preparation and scoring."""
     epochs: int | None = Field(None, ge=1)
+    """Budget in epochs."""
     steps: int | None = Field(None, ge=1)
+    """Budget in steps."""
     patience: int | None = Field(None, ge=1)
-    """Stop after so many steps without a better dev score or dev loss, counted from the end of the warm-up. Unless
-    given: eight validations when there is no budget, else never."""
+    """Early stopping: steps without a better dev score or dev loss, counted from the end of the warm-up. Default: eight
+    validations without a budget, off with one."""
     validate_every: int | None = Field(None, ge=1)
-    """Steps between validations. Unless given: a tenth of the budget, or an epoch (from 100 to 2,000 steps), and none
-    before the warm-up has ended."""
+    """Steps between validations. Default: a tenth of the budget, or an epoch (100 to 2,000 steps), and none during the
+    warm-up."""
     validate_sentences: int = Field(400, ge=1)
-    """The most dev examples that a validation uses, evenly sampled; fewer where they would take over a tenth of the
-    time."""
+    """The most dev examples per validation, evenly sampled; fewer where these would take over a tenth of the time."""
     final_sentences: int | None = Field(None, ge=1)
-    """Dev examples that the final scores are computed on. Unless given: all (up to 2,000 sentence pairs), but evenly
-    sampled where a budget in minutes has no time for all."""
+    """Dev examples for the final scores. Default: all (up to 2,000 sentence pairs), or an even sample if a budget in
+    minutes has no time for all."""
     checkpoint_every: int | None = Field(None, ge=1)
-    """Steps between checkpoints; unless given, about a minute."""
+    """Steps between checkpoints. Default: about a minute."""
     seed: int = Field(1, ge=0, lt=2**32)
+    """Seed of the initial weights, the order of batches and dropout."""
     threads: int | None = Field(None, ge=1, le=1024)
-    """Unless given, one a core."""
+    """CPU threads. Default: one per core."""
     device: str = "auto"
+    """Where to train: `cpu`, `cuda`, `mps` or `auto`."""
 
     @model_validator(mode="after")
     def _decay_needs_an_end(self) -> TrainConfig:
         if self.schedule in ("linear", "cosine") and not self.budgeted:
             raise ValueError(
-                f"train.schedule={self.schedule} falls to zero at the end of a budget: "
+                f"train.schedule={self.schedule} decays to zero at the end of a budget: "
                 "give train.minutes, train.epochs or train.steps"
             )
         return self
@@ -94,11 +94,11 @@ MAY_CHANGE = (
     *("minutes", "epochs", "steps", "patience", "validate_every"),
     *("final_sentences", "checkpoint_every", "threads", "device"),
 )
-"""Of a run that is resumed; all else would make it another run."""
+"""Settings that may change when a run is resumed."""
 
 
 def fixed(config: TrainConfig, model: object) -> dict[str, Any]:
-    """The settings of training and model that may not change while a run goes on, by name; `base` is copied."""
+    """The settings of training and model that may not change when a run is resumed, by name."""
     sections = {"train": config, "model": model}
     return {
         f"{name}.{key}": value
@@ -107,56 +107,3 @@ def fixed(config: TrainConfig, model: object) -> dict[str, Any]:
         for key, value in section.model_dump(mode="json").items()
         if name != "train" or key not in (*MAY_CHANGE, "base")
     }
-
-
-@dataclass(frozen=True)
-class Budget:
-    """What a training may spend; whatever is used up first ends it."""
-
-    steps: int | None
-    epochs: int | None
-    seconds: float | None
-
-    @classmethod
-    def of(cls, config: TrainConfig) -> Budget:
-        """What training itself may spend: of a budget in minutes, a little is kept for scoring."""
-        seconds = config.minutes * 60 * (1 - FINAL_SHARE) if config.minutes else None
-        return cls(config.steps, config.epochs, seconds)
-
-    def spent(self, steps: int, epochs: float, seconds: float) -> float:
-        """How far a training is, from 0 to 1; always 0 when it has no budget."""
-        return min(1.0, max(self.shares(steps, epochs, seconds).values(), default=0.0))
-
-    def shares(self, steps: int, epochs: float, seconds: float) -> dict[str, float]:
-        """How much of each limit is used up."""
-        used = {"steps": (steps, self.steps), "epochs": (epochs, self.epochs), "minutes": (seconds, self.seconds)}
-        return {name: amount / limit for name, (amount, limit) in used.items() if limit}
-
-
-def warmed_up(config: TrainConfig, step: int, spent: float) -> float:
-    """How far the warm-up is before a step (counted from 0), from 0 to 1: over `warmup` steps, or a tenth of the budget
-    if that is shorter."""
-    risen = min(1.0, step / config.warmup) if config.warmup else 1.0
-    return max(risen, min(1.0, spent / WARM_UP_SHARE)) if config.budgeted else risen
-
-
-def learning_rate(config: TrainConfig, step: int, spent: float) -> float:
-    """The rate of a step (counted from 0): a rise over the warm-up, times a fall.
-
-    linear        1 − s                    s the share of the budget that is spent
-    cosine        (1 + cos πs) / 2
-    inverse_sqrt  √(warmup / step)         Vaswani et al. 2017, §5.3
-    """
-    rise = warmed_up(config, step + 1, spent)
-    schedule = config.schedule
-    if schedule == "auto":
-        schedule = "linear" if config.budgeted else "inverse_sqrt"
-    if schedule == "linear":
-        fall = 1 - spent
-    elif schedule == "cosine":
-        fall = (1 + cos(pi * spent)) / 2
-    elif schedule == "inverse_sqrt":
-        fall = sqrt(max(1, config.warmup) / max(1, config.warmup, step + 1))
-    else:
-        fall = 1.0
-    return config.lr * rise * fall

@@ -1,4 +1,4 @@
-"""How fast a model trains on this machine: a few real steps of one that is thrown away."""
+"""An estimate of what a run costs, from a few real training steps of a model that is thrown away."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from torch import nn
 from mirada.contracts import Loss, Plan, Rows
 from mirada.device import memory_used
 from mirada.training.config import TrainConfig
-from mirada.training.optimizers import Optimizers, clip
+from mirada.training.optimizers import Optimizers
 
-LONG_ENOUGH = 2.0
-"""Seconds after which the steps taken so far must do."""
+MEASURE_SECONDS = 2.0
+"""No further step is timed after so many seconds."""
 
 
 @dataclass(frozen=True)
-class Forecast:
-    """What a training will cost."""
+class CostEstimate:
+    """What training a model costs on this machine."""
 
     parameters: int
     tokens_per_second: float
@@ -40,10 +40,9 @@ class Forecast:
     def step_seconds(self) -> float:
         return self.epoch_seconds / self.steps_per_epoch
 
-    def on(self, batches: Plan[Any], accumulate: int) -> Forecast:
+    def on(self, batches: Plan[Any], accumulate: int) -> CostEstimate:
         """The same for other batches of the same data."""
-        steps = math.ceil(len(batches.epoch(0)) / accumulate)
-        return replace(self, steps_per_epoch=steps, padding=batches.padding(0))
+        return replace(self, steps_per_epoch=_steps_per_epoch(batches, accumulate), padding=batches.padding(0))
 
     def as_dict(self) -> dict[str, Any]:
         """For the log and the console."""
@@ -57,59 +56,51 @@ class Forecast:
         }
 
 
-def forecast(
+def estimate_cost(
     model: nn.Module,
     objective: Callable[[Any, Any], Loss],
     batches: Plan[Any],
     config: TrainConfig,
     device: torch.device,
     steps: int,
-) -> Forecast:
-    """Time a few steps of a model that is not used afterwards, so that nothing of them remains."""
+    clock: Callable[[], float] = time.monotonic,
+) -> CostEstimate:
+    """Time a few training steps; random numbers drawn afterwards are as if there had been none."""
+
+    def step(rows: Rows) -> int:
+        """One step at a learning rate of 0, which costs what any step costs; its tokens."""
+        batch = batches.load(rows).to(device)
+        objective(model, batch).total.backward()
+        optimizers.step(rate=0.0)
+        model.zero_grad()
+        return int(batch.tokens)
+
+    model.train()
+    optimizers = Optimizers(model, config)
     with torch.random.fork_rng():
-        optimizers = Optimizers(model, config)
-        plan = batches.epoch(0)
-        chosen = _typical(plan, steps)
-        _step(model, optimizers, objective, batches, chosen[0], config, device)  # the first one pays for allocations
-        began, tokens = time.monotonic(), 0
+        chosen = _typical(batches.epoch(0), steps)
+        step(chosen[0])  # the first one allocates memory
+        began, tokens = clock(), 0
         for rows in chosen:
-            tokens += _step(model, optimizers, objective, batches, rows, config, device)
-            if time.monotonic() - began > LONG_ENOUGH:
+            tokens += step(rows)
+            elapsed = clock() - began
+            if elapsed > MEASURE_SECONDS:
                 break
-        speed = tokens / max(1e-9, time.monotonic() - began)
-    return Forecast(
+    return CostEstimate(
         parameters=sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad),
-        tokens_per_second=speed,
+        tokens_per_second=tokens / max(1e-9, elapsed),
         epoch_tokens=batches.tokens,
-        steps_per_epoch=math.ceil(len(plan) / config.accumulate),
+        steps_per_epoch=_steps_per_epoch(batches, config.accumulate),
         padding=batches.padding(0),
         memory=memory_used(),
     )
 
 
+def _steps_per_epoch(batches: Plan[Any], accumulate: int) -> int:
+    return math.ceil(len(batches.epoch(0)) / accumulate)
+
+
 def _typical(plan: Sequence[Rows], steps: int) -> list[Rows]:
-    """Batches of short, middling and long examples, from the beginning of an epoch."""
+    """Batches of short, medium and long examples, from the beginning of an epoch."""
     ordered = sorted(plan[: 8 * steps], key=lambda rows: -len(rows))
     return [ordered[(2 * number + 1) * len(ordered) // (2 * steps)] for number in range(min(steps, len(ordered)))]
-
-
-def _step(
-    model: nn.Module,
-    optimizers: Optimizers,
-    objective: Callable[[Any, Any], Loss],
-    batches: Plan[Any],
-    rows: Rows,
-    config: TrainConfig,
-    device: torch.device,
-) -> int:
-    """One step at a rate of 0, which costs what any step costs; its tokens."""
-    batch = batches.load(rows).to(device)
-    model.train()
-    loss = objective(model, batch)
-    loss.total.backward()
-    gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
-    clip(gradients, 1 / max(1, loss.count), config.clip)
-    optimizers.step(rate=0.0)
-    for parameter in model.parameters():
-        parameter.grad = None
-    return int(batch.tokens)

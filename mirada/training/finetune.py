@@ -1,11 +1,11 @@
-"""Going on from a bundle: its tokenizer, its sizes, its weights as a start, and a gentler schedule.
+"""Fine-tuning a bundle: its tokenizer, sizes and weights as a start, with a smaller learning rate.
 
-The base may have learned another task: one that knows its language (BERT, GPT) is taught to classify or to tag. Then
-all weights that both networks have are taken over, and what the new task adds, its output, begins at random. So it is
-with a classifier, of texts or of images, that is to tell other classes apart.
+The base may be of another task: a pre-trained language model (BERT, GPT) is fine-tuned for classification or tagging.
+All weights that both networks have are copied; the output layer of the new task is initialised at random. The same
+holds for a classifier with other classes.
 
-A copy of the base lies in `run/base`, so that a run can be resumed when the base is gone. The base is scored on its own
-dev set and on the new one before training, and the new model on both after it: what is gained and what is forgotten.
+A copy of the base is kept in `run/base`, so that a run can be resumed when the base is gone. The base is scored on its
+own dev set and on the new one before training, and the new model on both after it, which shows what is forgotten.
 """
 
 from __future__ import annotations
@@ -30,30 +30,28 @@ from mirada.parsing import read_json
 from mirada.tasks.task import Model, Task
 
 OLD_SENTENCES = 500
-"""Of the base's own dev set that base and new model are compared on, at most."""
+"""The most sentences of the base's own dev set that base and new model are compared on."""
 SCHEDULE: configuration.Values = {"lr": 4e-3, "warmup": 20}
-"""The weights are good already: smaller steps. From the built-in language to 5,000 real pairs in two minutes, rates of
-2e-3, 4e-3 and 8e-3 gave 13.3, 13.9 and 13.0 BLEU, once each."""
-
+"""Smaller steps than in training from scratch, since the weights are good already."""
 
 FREE = ("dropout", "pool")
-"""Settings of the model that may differ from the base's: its weights fit all the same."""
+"""Model settings that may differ from the base's, since its weights fit all the same."""
 
 TAUGHT = {"masked_lm": ("classification", "tagging"), "language_model": ("classification", "tagging")}
-"""What a base of a task can be taught besides."""
+"""The other tasks that a base of a task can be fine-tuned for."""
 
 
 def inherited(base: Path, asked: str | None = None) -> configuration.Values:
-    """The settings that a run for a task (the base's own unless asked) takes from its base, which has to be whole."""
+    """The settings that a run takes from its base; the task is the base's own unless `asked`."""
     found = bundles.read(base)
     own, values = task_of(found), found.config
     asked = models.meant(asked, values["model"]["name"]) if asked else None
     if asked not in (None, own.name, *TAUGHT.get(own.name, ())):
-        raise ConfigError(f"--task {asked}: the base {base} is for {own.name}, and cannot be taught that")
+        raise ConfigError(f"--task {asked}: the base {base} is for {own.name}, and cannot be fine-tuned for that")
     task = tasks.find(asked or own.name)
     data = {key: values["data"].get(key) for key in task.inherited}
     kept = {name: values.get(name, {}) for name in task.sections if name not in ("data", "check")}
-    if "tokenizer" in kept:  # one that does not say so is from before texts were normalised
+    if "tokenizer" in kept:  # bundles from before texts were normalised lack the key
         kept["tokenizer"] = {"normalize": False, **kept["tokenizer"]}
     return {
         "task": task.name,
@@ -65,7 +63,7 @@ def inherited(base: Path, asked: str | None = None) -> configuration.Values:
 
 
 def _lengths(task: Task, model: configuration.Values) -> configuration.Values:
-    """How long texts may be, where the base takes fewer tokens than the task would; a first and a last one count."""
+    """Length limits of the data, where the base takes fewer tokens than the task's defaults; two are special tokens."""
     if "max_length" not in model:
         return {}
     fields, room = task.sections["data"].model_fields, int(model["max_length"]) - 2
@@ -80,8 +78,8 @@ def check_fit(kept: configuration.Values, values: configuration.Values) -> None:
         for key, value in values.get(section, {}).items():
             if key not in FREE and value != kept[section].get(key, value):
                 raise ConfigError(
-                    f"{section}.{key}={value}: the base {base} has {kept[section][key]}, and a model that goes on from "
-                    "it keeps its shape; leave it out, or train a new model without --base"
+                    f"{section}.{key}={value}: the base {base} has {kept[section][key]}, and fine-tuning keeps its "
+                    "shape; leave it out, or train a new model without --base"
                 )
     for key in tasks.find(kept["task"]).inherited:
         if values["data"][key] != kept["data"].get(key, values["data"][key]):
@@ -92,10 +90,10 @@ def check_fit(kept: configuration.Values, values: configuration.Values) -> None:
 
 
 class Base:
-    """The model that a run goes on from."""
+    """The model that a run fine-tunes."""
 
     def __init__(self, source: Path, folder: Path, device: str, threads: int | None):
-        """Opens the copy in `folder`, made from the bundle `source` if it is not there yet."""
+        """Open the copy in `folder`, after copying the bundle `source` if there is none yet."""
         self.folder = folder
         if not (folder / "card.json").exists():
             shutil.rmtree(folder, ignore_errors=True)
@@ -107,13 +105,13 @@ class Base:
         read = self.task.read_dev(dev) if dev is not None else []
         self.dev: Any = read[:OLD_SENTENCES] if isinstance(read, list) else read
 
-    def _says_the_same(self, task: Task, preprocessor: Any) -> bool:
+    def _same_outputs(self, task: Task, preprocessor: Any) -> bool:
         return task.name == self.task.name and task.keeps_output(self.model.preprocessor, preprocessor)
 
     def give(self, network: nn.Module, task: Task, preprocessor: Any) -> list[str]:
-        """Its weights, to a network that says the same or something else; what there is to say of it."""
+        """Copy the base's weights to a network, as far as they fit; notes for the user."""
         weights = bundles.weights_of(self.model.network)
-        if self._says_the_same(task, preprocessor):
+        if self._same_outputs(task, preprocessor):
             bundles.put_weights(network, weights, str(self.folder))
             return []
         if task.name == self.task.name:
@@ -122,13 +120,14 @@ class Base:
         shared = {name: t for name, t in weights.items() if name in wanted and wanted[name].shape == t.shape}
         bundles.put_weights(network, {**wanted, **shared}, str(self.folder))
         new = sum(t.numel() for name, t in wanted.items() if name not in shared)
-        return [f"{sum(t.numel() for t in shared.values()):,} weights are the base's, {new:,} begin at random"]
+        copied = sum(t.numel() for t in shared.values())
+        return [f"{copied:,} weights are copied from the base, {new:,} are initialised at random"]
 
     def before(
         self, new_dev: Any, task: Task, preprocessor: Any, score: Callable[[Model, Any], Evaluation]
     ) -> dict[str, Any] | None:
-        """The base's scores on the new dev set and on its own, measured once; none if it says something else."""
-        if not self._says_the_same(task, preprocessor):
+        """The base's scores on the new dev set and on its own, computed once; None if its outputs differ."""
+        if not self._same_outputs(task, preprocessor):
             return None
         measured = self.folder / "scores.json"
         if not measured.exists():
@@ -137,7 +136,7 @@ class Base:
         return scores
 
     def after(self, model: Model, new: Evaluation, score: Callable[[Model, Any], Evaluation]) -> dict[str, Any]:
-        """A model's scores on the new dev set, which are known, beside those on the base's own."""
+        """A model's scores on the new dev set, which are given, and on the base's own."""
         scores = {"new": _short(new)}
         return {**scores, "old": _short(score(model, self.dev))} if self.dev else scores
 

@@ -1,8 +1,8 @@
-"""The training loop. It knows batches, an objective and a score, and no model.
+"""The training loop. It knows batches, a loss function and a validation, but no model and no task.
 
-One step: gradients of the summed loss over `accumulate` batches, divided by the number of things summed, clipped,
-applied. Step n draws its random numbers from (seed, n) and its batches from (seed, epoch), so that a run that is
-resumed anywhere is the run that was never interrupted.
+One step: the gradients of the summed loss over `accumulate` batches, divided by the number of summed terms, clipped,
+applied. Step n draws its random numbers from (seed, n) and its batches from (seed, epoch), so that a resumed run equals
+an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -25,37 +26,30 @@ from mirada.contracts import Loss, Plan, Rows, StatefulLoss, Validation
 from mirada.errors import Interrupted, TrainingError
 from mirada.files import write_bytes
 from mirada.tensors import read_tensors
-from mirada.training import checkpoints
+from mirada.training import checkpoints, validation
+from mirada.training.averaging import WeightAverage
 from mirada.training.checkpoints import Progress
-from mirada.training.config import FINAL_SHARE, Budget, TrainConfig, fixed, learning_rate, warmed_up
+from mirada.training.config import LIMITS, TrainConfig, fixed
 from mirada.training.optimizers import Optimizers, clip
+from mirada.training.schedule import FINAL_SHARE, Budget, learning_rate, warmup
 from mirada.training.stopping import StopRequested, stop_requests
 from mirada.training.timing import Timing
+from mirada.training.workers import Workers
 
 Model = TypeVar("Model", bound=nn.Module)
 Objective = Callable[[Model, Any], Loss]
 """From a model and a batch to the sum of its losses; a `StatefulLoss` carries a state from batch to batch."""
 CHECKPOINT_SECONDS = 60.0
-VALIDATIONS = 10
-"""In a budget, the first of which is skipped: a model that has just warmed up knows nothing."""
-VALIDATION_SHARE = 0.06
-"""The share of a budget in minutes that validations take at most."""
-EXAMPLES_SHARE = 0.1
-"""Dev examples in a validation, beside the training examples since the one before."""
-PROBE = 32
-"""Dev examples in the smallest validation, and in the one that tells what an example costs."""
-PATIENCE = 8
-"""Validations without improvement, after which a run without a budget ends."""
-VALIDATE_EVERY = 100, 2000
-"""The fewest and the most steps between validations where there is no budget."""
+RANK_SEED = 2654435769
+"""Sets the random numbers of workers apart: odd, since a generator is seeded by the low 32 bits alone."""
 NON_FINITE_LIMIT = 25
-"""Steps in a row with non-finite numbers, after which a run is given up."""
+"""Consecutive steps with non-finite numbers after which a run fails."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something a person or a log may want to know: `kind` is preparing, data, forecast, resumed, step,
-    validation, note, end or timing."""
+    """Progress of a run, for a console or a log: `kind` is preparing, data, estimate, resumed, step, validation, note,
+    end or timing."""
 
     kind: str
     figures: dict[str, Any]
@@ -65,7 +59,7 @@ Listener = Callable[[Event], None]
 
 
 class Training(Generic[Model]):
-    """One run in a folder: `checkpoints/` and `best.safetensors`."""
+    """A training run in a folder, which holds `checkpoints/` and `best.safetensors`."""
 
     def __init__(
         self,
@@ -78,18 +72,22 @@ class Training(Generic[Model]):
         device: torch.device,
         listen: Listener,
         started: float,
+        workers: Workers | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ):
         self.model, self.objective, self.batches, self.validate = model, objective, batches, validate
         self.config, self.folder, self.device, self.listen = config, folder, device, listen
+        self.workers = workers or Workers()
         self.optimizers = Optimizers(model, config)
         self.parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
-        self.average = [parameter.detach().clone() for parameter in self.parameters] if config.average else None
+        self.average = WeightAverage(self.parameters, config.average) if config.average else None
         self.progress = Progress(corpus=batches.fingerprint)
         self.budget = Budget.of(config)
         self.timing = Timing(training=0.0, validation=0.0, checkpoints=0.0)
-        self._clock = started  # when this session's seconds began to count
+        self._clock = clock
+        self._started = started  # when this session's seconds begin to count
         self._earlier = 0.0  # seconds of earlier sessions
-        self._spent = 0.0  # of the budget, before the step that is being done
+        self._spent = 0.0  # share of the budget before the current step
         self._saved_step = -1
         self._non_finite = 0
         self._planned: tuple[int, Sequence[Rows]] | None = None  # an epoch and its batches
@@ -98,46 +96,55 @@ class Training(Generic[Model]):
     # ── the run ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     def run(self) -> Progress:
-        """Train to the end of the budget, or until the score stops getting better; Interrupted when asked to stop."""
+        """Train until the budget is spent or patience runs out; raises Interrupted after a stop request."""
         self._restore()
         p = self.progress
-        p.seconds = self._seconds()
+        p.seconds = self.workers.from_first(self._seconds)
         self._spent = self.spent
         with stop_requests(self._stop):
-            if p.validation_pending:  # a stop request had interrupted it
+            if p.validation_pending:  # a stop request interrupted it
                 over = self._validate()
                 self._checkpoint(over or self._spent >= 1.0)
-            last_save = time.monotonic()
+            last_save = self._clock()
             for batches in self._remaining():
                 with self.timing("training"):
                     self._step(batches)
                 before, self._spent = self._spent, self.spent
                 over = self._spent >= 1.0
-                if over or self._validation_due(before):
+                if over or validation.due(self.config, p, before, self._spent, self.interval):
                     over = self._validate() or over
-                waited = time.monotonic() - last_save
-                every = self.config.checkpoint_every
-                if over or self._stop.is_set() or (p.step % every == 0 if every else waited >= CHECKPOINT_SECONDS):
+                if over or self._stopping() or self._checkpoint_due(last_save):
                     self._checkpoint(over)
-                    last_save = time.monotonic()
+                    last_save = self._clock()
                 if p.finished:
                     break
         return p
 
+    def stop(self) -> None:
+        """Ask the run to save a checkpoint and stop after the current step."""
+        self._stop.set()
+
+    def _stopping(self) -> bool:
+        return self.workers.any(self._stop.is_set())
+
+    def _checkpoint_due(self, last: float) -> bool:
+        if self.config.checkpoint_every:
+            return self.progress.step % self.config.checkpoint_every == 0
+        return self.workers.from_first(lambda: self._clock() - last >= CHECKPOINT_SECONDS)
+
     def _checkpoint(self, over: bool) -> None:
-        """Write a checkpoint that says whether the run is over; then stop if somebody asked for it."""
+        """Save a checkpoint that says whether the run is over, then obey a stop request."""
         p = self.progress
         p.finished = over and not p.validation_pending
         p.limits = self._limits() if p.finished else None
         with self.timing("checkpoints"):
             self._save()
-        if self._stop.is_set() and not p.finished:
+        if self._stopping() and not p.finished:
             raise Interrupted(f"stopped at step {p.step}, everything is saved")
 
     def _limits(self) -> list[float | None]:
-        """What a run is ended by: when all of it is as it was, a finished run has nothing more to do."""
-        c = self.config
-        return [c.steps, c.epochs, c.minutes, c.patience]
+        """The settings that end a run; while they stay the same, a finished run stays finished."""
+        return [getattr(self.config, name) for name in LIMITS]
 
     @property
     def epochs(self) -> float:
@@ -146,53 +153,55 @@ class Training(Generic[Model]):
 
     @property
     def spent(self) -> float:
-        """The share of the budget that is used up."""
+        """The share of the budget used so far."""
         return self.budget.spent(self.progress.step, self.epochs, self.progress.seconds)
 
     def _seconds(self) -> float:
-        return self._earlier + time.monotonic() - self._clock
+        """Seconds of this run so far, over all sessions, by this worker's clock."""
+        return self._earlier + self._clock() - self._started
 
-    def _steps_in_epoch(self, epoch: int) -> int:
-        return math.ceil(len(self._plan(epoch)) / self.config.accumulate)
+    @property
+    def _step_size(self) -> int:
+        """Batches in a step, over all workers."""
+        return self.config.accumulate * self.workers.count
 
     def _plan(self, epoch: int) -> Sequence[Rows]:
-        """The batches of an epoch, planned once: a corpus may take a while."""
+        """The batches of an epoch; the last epoch asked for is kept, since planning a large corpus takes a while."""
         if self._planned is None or self._planned[0] != epoch:
             self._planned = epoch, self.batches.epoch(epoch)
         return self._planned[1]
 
     def _remaining(self) -> Iterator[Sequence[Rows]]:
-        """The batches of every step still to do, for ever; `progress` says where we are before each of them."""
-        p, size = self.progress, self.config.accumulate
+        """The batches of each step from here on, without end; `progress` is advanced before each of them."""
+        p, size = self.progress, self._step_size
         while not p.finished:
             plan = self._plan(p.epoch)
-            while p.position < len(plan):
-                chosen = plan[p.position : p.position + size]
-                p.position += len(chosen)
-                if p.position >= len(plan):  # a checkpoint after the last step of an epoch points to the next one
-                    p.epoch, p.position = p.epoch + 1, 0
-                    yield chosen
-                    break
-                yield chosen
+            chosen = plan[p.position : p.position + size]
+            p.position += len(chosen)
+            if p.position >= len(plan):  # a checkpoint after the last step of an epoch points to the next one
+                p.epoch, p.position = p.epoch + 1, 0
+            yield chosen
 
     # ── one step ──────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _gradients(self, chosen: Sequence[Rows]) -> tuple[float, int, int]:
-        """Add up the gradients of the batches: summed loss, number of things summed, tokens."""
-        torch.manual_seed(self.config.seed * 1_000_003 + self.progress.step)
+        """Sum the gradients of a step's batches over all workers: summed loss, number of terms, tokens."""
+        torch.manual_seed(self.config.seed * 1_000_003 + self.progress.step + self.workers.rank * RANK_SEED)
         self.model.train()
+        self.progress.examples += sum(map(len, chosen))
         total, count, tokens = 0.0, 0, 0
-        for rows in chosen:
-            self.progress.examples += len(rows)
+        for rows in self.workers.share(chosen):
             batch = replace(self.batches.load(rows).to(self.device), epoch=self.epochs)
             loss = self.objective(self.model, batch)
             value = loss.total + loss.count * self._penalty()
             value.backward()
             total, count, tokens = total + value.item(), count + loss.count, tokens + batch.tokens
-        return total, count, tokens
+        self.workers.sum_gradients(self.parameters)
+        total, *counts = self.workers.sum(total, count, tokens)
+        return total, int(counts[0]), int(counts[1])
 
     def _penalty(self) -> Tensor | float:
-        """λΣW², for every thing that is summed, so that it is λΣW² beside the mean."""
+        """λΣW² per summed term, so that the mean loss gets it once."""
         if not self.config.penalty:
             return 0.0
         squares = [parameter.square().sum() for parameter in self.parameters if parameter.ndim > 1]
@@ -206,165 +215,109 @@ class Training(Generic[Model]):
         if math.isfinite(total) and math.isfinite(norm):
             self.optimizers.step(rate)
             self._non_finite = 0
-            self._update_average()
+            if self.average is not None:
+                self.average.update(p.step)
         else:
-            self._survive(total, norm)
-        self._clear_gradients()
+            self._skip(total, norm)
+        for parameter in self.parameters:
+            parameter.grad = None
+        if warmup(self.config, p.step, self._spent) < 1.0:  # patience begins after the warm-up
+            p.improved_step = p.step + 1
         p.step += 1
-        if warmed_up(self.config, p.step - 1, self._spent) < 1.0:  # patience begins when this has ended
-            p.improved_step = p.step
         p.tokens += tokens
-        p.seconds = self._seconds()
-        self.listen(
-            Event(
-                "step",
-                {
-                    "step": p.step,
-                    "epoch": self.epochs,
-                    "loss": total / max(1, count),
-                    "rate": rate,
-                    "norm": norm,
-                    "tokens": tokens,
-                    "seconds": p.seconds,
-                    "spent": self.spent,
-                    "afterwards": self._afterwards(),
-                },
-            )
-        )
+        p.seconds = self.workers.from_first(self._seconds)
+        figures = {"step": p.step, "epoch": self.epochs, "loss": total / max(1, count), "rate": rate, "norm": norm}
+        figures |= {"tokens": tokens, "seconds": p.seconds, "spent": self.spent, "afterwards": self._afterwards()}
+        self.listen(Event("step", figures))
 
     def _afterwards(self) -> float:
-        """Seconds that scoring and writing will take when the training has ended, as far as one can tell."""
+        """An estimate of the seconds that scoring and writing take after training."""
         minutes, p = self.config.minutes, self.progress
         return minutes * 60 * FINAL_SHARE if minutes else p.validation_seconds / max(1, p.validations)
 
     def _clip(self, count: int) -> float:
-        """Turn the gradients of a sum into those of a mean, and clip them; their norm before that."""
+        """Turn the gradients of a sum into those of a mean and clip them; the norm before clipping."""
         gradients = [parameter.grad for parameter in self.parameters if parameter.grad is not None]
         return clip(gradients, 1 / max(1, count), self.config.clip)
 
-    def _clear_gradients(self) -> None:
-        for parameter in self.parameters:
-            parameter.grad = None
-
-    def _survive(self, total: float, norm: float) -> None:
-        """Leave out a step whose loss or gradient is not a finite number; give up when it does not get better."""
+    def _skip(self, total: float, norm: float) -> None:
+        """Skip a step whose loss or gradient is not finite; fail after too many in a row."""
         self._non_finite += 1
         self.progress.skipped += 1
         what = f"loss {total:.3g}, gradient norm {norm:.3g}"
-        self._note(f"step {self.progress.step + 1} is left out: not a finite number ({what})")
+        self._note(f"step {self.progress.step + 1} skipped: not finite ({what})")
         if self._non_finite >= NON_FINITE_LIMIT:
             raise TrainingError(
-                f"{NON_FINITE_LIMIT} steps in a row gave numbers that are not finite ({what}); try a lower rate: "
-                f"--set train.lr={self.config.lr / 4:g}"
+                f"{NON_FINITE_LIMIT} steps in a row had a loss or gradient that is not finite ({what}); try a lower "
+                f"learning rate: --set train.lr={self.config.lr / 4:g}"
             )
 
-    def _update_average(self) -> None:
-        """a ← a + (w − a) / n, where n is the given share of the steps so far: a window that grows with the run."""
-        if self.average is not None:
-            window = max(1.0, self.config.average * self.progress.step)
-            torch._foreach_lerp_(self.average, [p.detach() for p in self.parameters], 1 / window)
+    # ── validation ────────────────────────────────────────────────────────────────────────────────────────────────
 
-    # ── before, between and after ─────────────────────────────────────────────────────────────────────────────────
-
-    @property
+    @cached_property
     def interval(self) -> int:
-        """Steps between validations where there is no budget: an epoch, but not too few or too many."""
-        fewest, most = VALIDATE_EVERY
-        return self.config.validate_every or max(fewest, min(most, self._steps_in_epoch(0)))
+        """Steps between validations without a budget."""
+        return validation.interval(self.config, math.ceil(len(self._plan(0)) / self._step_size))
 
     @property
     def patience(self) -> int | None:
         """Steps without improvement after which the run ends."""
-        return self.config.patience or (None if self.config.budgeted else PATIENCE * self.interval)
-
-    def _validation_due(self, before: float) -> bool:
-        """After every tenth of the budget but the first (`before` is what was spent before this step), if validations
-        have not taken too much of the time already; without a budget after every `interval` steps."""
-        p = self.progress
-        if self.config.validate_every:
-            return p.step % self.config.validate_every == 0
-        if warmed_up(self.config, p.step, self._spent) < 1.0:
-            return False
-        if not self.config.budgeted:
-            return p.step % self.interval == 0
-        due = int(VALIDATIONS * self._spent) > max(1, int(VALIDATIONS * before))
-        return due and (
-            self.budget.seconds is None or p.validation_seconds <= VALIDATION_SHARE * self._spent * self.budget.seconds
-        )
+        return validation.patience(self.config, self.interval)
 
     def _validate(self) -> bool:
-        """Score the averaged weights and keep them if none were better; True when it is time to end.
+        """Validate, keep the weights if none scored better, and return whether patience has run out.
 
         A stop request meanwhile leaves the validation pending: it is the first thing that a resumed run does.
         """
         p = self.progress
         p.validation_pending = True
-        began = time.monotonic()
         try:
-            with self.timing("validation"), self.averaged():
-                self.model.eval()
-                size = self._validation_size()
-                found = self.validate(self.model, size)
-                better = math.isfinite(found.score) and (p.best_score is None or found.score >= p.best_score)
-                if better:
-                    write_bytes(self.folder / "best.safetensors", save(weights_of(self.model)))
+            found, size, seconds = self.workers.from_first(self._score)
         except StopRequested:
             return False
-        improved = better and found.score != p.best_score
+        best = self._is_best(found.score)
+        improved = best and found.score != p.best_score
         loss = found.figures.get("loss")
         if loss is not None and math.isfinite(loss) and (p.best_loss is None or loss < p.best_loss):
             p.best_loss, improved = loss, True
-        if better:
+        if best:
             p.best_score, p.best_step = found.score, p.step
         if improved:
             p.improved_step = p.step
         p.validation_pending, p.validation_size, p.examples = False, size, 0
-        p.validation_seconds += time.monotonic() - began
+        p.validation_seconds += seconds
         p.validations += 1
         waited = p.step - p.improved_step
-        figures = {"step": p.step, "score": found.value, "measure": found.measure, "best": better, "size": size}
+        figures = {"step": p.step, "score": found.value, "measure": found.measure, "best": best, "size": size}
         figures |= {"waited": waited, "patience": self.patience, "seconds": self._seconds(), **found.figures}
         self.listen(Event("validation", {**figures, "example": found.example}))
         return self.patience is not None and waited >= self.patience
 
-    def _validation_size(self) -> int:
-        """How many dev examples to use: decided at the first validation, so that all scores can be compared.
+    def _score(self) -> tuple[Validation, int, float]:
+        """Score the averaged weights, and write them if they are the best: the score, dev examples, seconds."""
+        began = self._clock()
+        with self.timing("validation"), self.average.applied() if self.average else nullcontext():
+            self.model.eval()
+            size = validation.size(self.config, self.progress, self._time_validation)
+            found = self.validate(self.model, size)
+            if self._is_best(found.score):
+                write_bytes(self.folder / "best.safetensors", save(weights_of(self.model)))
+        return found, size, self._clock() - began
 
-        By the training examples seen so far, which can be repeated to the bit; with a budget in minutes also by the
-        time that a small validation takes.
-        """
-        p, most = self.progress, self.config.validate_sentences
-        if p.validation_size:
-            return p.validation_size
-        size = min(most, max(PROBE, int(EXAMPLES_SHARE * p.examples)))
-        if self.budget.seconds is not None and size > PROBE:
-            began = time.monotonic()
-            self.validate(self.model, PROBE)
-            allowed = VALIDATION_SHARE * self.budget.seconds / VALIDATIONS
-            size = min(size, max(PROBE, int(PROBE * allowed / max(1e-9, time.monotonic() - began))))
-        return size
+    def _is_best(self, score: float) -> bool:
+        """Whether no earlier score is better; of equal scores, the later one is preferred."""
+        best = self.progress.best_score
+        return math.isfinite(score) and (best is None or score >= best)
+
+    def _time_validation(self, size: int) -> float:
+        began = self._clock()
+        self.validate(self.model, size)
+        return self._clock() - began
 
     def check_stop(self) -> None:
-        """Raise StopRequested if somebody asked the run to stop: for long work inside a validation."""
+        """Raise StopRequested if a stop was requested: called by long work inside a validation."""
         if self._stop.is_set() and self.progress.validation_pending:
             raise StopRequested
-
-    @contextmanager
-    def averaged(self) -> Iterator[None]:
-        """The model with its averaged weights, inside."""
-        if self.average is None:
-            yield
-            return
-        self._swap()
-        try:
-            yield
-        finally:
-            self._swap()
-
-    def _swap(self) -> None:
-        assert self.average is not None
-        for index, parameter in enumerate(self.parameters):
-            parameter.data, self.average[index] = self.average[index], parameter.data
 
     def take_best(self) -> None:
         """Leave the model with the weights that scored best."""
@@ -372,18 +325,18 @@ class Training(Generic[Model]):
             best = read_tensors(self.folder / "best.safetensors", TrainingError)
             put_weights(self.model, best, str(self.folder / "best.safetensors"))
         elif self.average is not None:
-            self._swap()
+            self.average.swap()
         self.model.eval()
 
     # ── checkpoints ───────────────────────────────────────────────────────────────────────────────────────────────
 
     def _save(self) -> None:
-        if self._saved_step == self.progress.step and not self.progress.finished:
+        if not self.workers.first or (self._saved_step == self.progress.step and not self.progress.finished):
             return
         names = [name for name, parameter in self.model.named_parameters() if parameter.requires_grad]
         tensors: dict[str, Tensor] = {f"model.{name}": p for name, p in zip(names, self.parameters, strict=True)}
         if self.average is not None:
-            tensors |= {f"average.{name}": a for name, a in zip(names, self.average, strict=True)}
+            tensors |= {f"average.{name}": a for name, a in zip(names, self.average.tensors, strict=True)}
         tensors |= {f"optimizer.{name}": value for name, value in self.optimizers.state().items()}
         if isinstance(self.objective, StatefulLoss):
             tensors |= {f"carried.{name}": value for name, value in self.objective.carried.items()}
@@ -398,12 +351,12 @@ class Training(Generic[Model]):
         progress, tensors = found
         if progress.corpus != self.progress.corpus:
             raise TrainingError(
-                f"{self.folder}: the checkpoints were trained on other data than the corpus beside them"
+                f"{self.folder}: the checkpoints are of a run on other data than the corpus beside them"
             )
         if change := checkpoints.changed(progress.settings, self.progress.settings):
             raise TrainingError(f"{self.folder}: {change}: set it back in config.yaml, or start a new run")
         if progress.position and progress.position >= len(self._plan(progress.epoch)):
-            raise TrainingError(f"{self.folder}: the checkpoint of step {progress.step} is of other batches")
+            raise TrainingError(f"{self.folder}: the checkpoint of step {progress.step} does not fit the batches")
         progress.settings = self.progress.settings
         names = [name for name, parameter in self.model.named_parameters() if parameter.requires_grad]
         kept = {f"model.{name}": p for name, p in zip(names, self.parameters, strict=True)}
@@ -414,7 +367,7 @@ class Training(Generic[Model]):
             for index, (name, parameter) in enumerate(zip(names, self.parameters, strict=True)):
                 parameter.copy_(tensors[f"model.{name}"])
                 if self.average is not None:
-                    self.average[index].copy_(tensors[f"average.{name}"])
+                    self.average.tensors[index].copy_(tensors[f"average.{name}"])
         try:
             self.optimizers.restore(checkpoints.below("optimizer.", tensors))
         except TrainingError as fault:
@@ -427,7 +380,7 @@ class Training(Generic[Model]):
         self._earlier = progress.seconds
         self.progress, self._saved_step = progress, progress.step
         self._spent = self.spent
-        if progress.finished and progress.limits != self._limits():  # a budget or patience that has changed since
+        if progress.finished and progress.limits != self._limits():  # a budget or patience was changed
             used_up = self._spent >= 1.0 if self.config.budgeted else progress.limits is None
             progress.finished, progress.improved_step = used_up, progress.step
         self.listen(Event("resumed", {"step": progress.step, "seconds": progress.seconds}))

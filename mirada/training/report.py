@@ -1,4 +1,4 @@
-"""What a run leaves to read: a JSONL log, and its curves as an image."""
+"""The log of a run as JSONL, and its training curves as an image."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from mirada.parsing import Malformed, check, parse_json
 from mirada.training.loop import Event
 
 LOG_SECONDS = 2.0
-"""Steps are logged at most this often."""
+"""The shortest time between two logged steps."""
 
 
 class Log:
-    """Appends events to a JSONL file; a run that is resumed goes on in the same file."""
+    """Appends events to a JSONL file; a resumed run continues the same file."""
 
     def __init__(self, path: Path):
         check_writable(path, TrainingError)
@@ -47,7 +47,7 @@ class Log:
 
 
 def read_log(path: Path) -> list[dict[str, Any]]:
-    """The events of a log; lines that are none, such as a last one that a kill cut short, are passed over."""
+    """The events of a log; invalid lines, such as a last one cut short by a kill, are ignored."""
     events = []
     for line in read_bytes(path, TrainingError, LARGEST_LOG).decode("utf-8", "replace").split("\n"):
         try:
@@ -83,7 +83,7 @@ LARGEST_LOG = 512 * 2**20
 
 
 def draw_curves(events: Sequence[dict[str, Any]], path: Path) -> None:
-    """Loss and learning rate, and the dev scores, by step and by time, as a PNG."""
+    """Draw loss, learning rate and dev scores by step and by time, as a PNG."""
     from matplotlib.figure import Figure
 
     steps = _with_numbers(events, "step", "step", "seconds", "loss", "rate")
@@ -103,7 +103,7 @@ def draw_curves(events: Sequence[dict[str, Any]], path: Path) -> None:
 
 
 def _with_numbers(events: Sequence[dict[str, Any]], kind: str, *names: str) -> list[dict[str, Any]]:
-    """The events of a kind whose figures of these names are finite numbers: a log may have been damaged."""
+    """The events of a kind whose named figures are finite numbers, since a log may be damaged."""
     return [
         event
         for event in events
@@ -119,7 +119,7 @@ def _draw_loss(axes: Any, steps: Sequence[dict[str, Any]], validations: Sequence
     measured = _with_numbers(validations, "validation", "loss")
     if measured:
         axes.plot(*_points(measured, "loss"), "o-", color="tab:orange", ms=3, lw=1, label="dev")
-    axes.set(ylabel="loss a token", title="Loss")
+    axes.set(ylabel="loss per token", title="Loss")
     rate = axes.twinx()
     rate.plot(*_points(steps, "rate"), color="0.75", lw=1)
     rate.set_ylabel("learning rate (grey)", color="0.5")
@@ -148,14 +148,14 @@ def _points(events: Sequence[dict[str, Any]], name: str) -> tuple[list[float], l
 
 
 def _smoothed(values: Sequence[float]) -> list[float]:
-    """The mean of each value and its neighbours, some fiftieths of all of them to each side."""
+    """A moving average over a fiftieth of the values to each side."""
     reach = max(1, len(values) // 50)
     windows = (values[max(0, number - reach) : number + reach + 1] for number in range(len(values)))
     return [sum(window) / len(window) for window in windows]
 
 
 def _add_time(axes: Any, steps: Sequence[dict[str, Any]]) -> None:
-    """The minutes that the steps took, at the top."""
+    """Add an axis in minutes at the top."""
     import numpy as np
 
     x = np.maximum.accumulate([0.0, *(event["step"] for event in steps)])

@@ -1,4 +1,4 @@
-"""A whole training in a folder: data, model, loop, scores, bundle."""
+"""A whole training run in a folder: data, model, loop, scores, bundle."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ from mirada.metrics.score import Evaluation
 from mirada.tasks.task import Prepared, Task
 from mirada.training import checkpoints
 from mirada.training.automatic import batch_size, choose, words_seen
-from mirada.training.config import Budget, TrainConfig
+from mirada.training.config import TrainConfig
 from mirada.training.finetune import Base
 from mirada.training.loop import Event, Listener, Training
 from mirada.training.report import Log, draw_curves, read_log
+from mirada.training.schedule import Budget
 from mirada.training.scoring import scorer
 from mirada.training.timing import Timing
 from mirada.training.workspace import Workspace
 
 
 def build(values: Mapping[str, Any]) -> tuple[Task, dict[str, Any]]:
-    """The task that a configuration is about, and its sections, built."""
+    """The task of a configuration, and its validated sections."""
     task = tasks.find(str(values.get("task", "translation")))
     model = models.find(configuration.model_name(values), task.name).config
     sections: dict[str, type[configuration.Section]] = {**task.sections, "train": TrainConfig, "model": model}
@@ -41,7 +42,7 @@ def build(values: Mapping[str, Any]) -> tuple[Task, dict[str, Any]]:
 
 
 def check_config(values: Mapping[str, Any]) -> configuration.Values:
-    """The effective configuration with every default filled in; all that is wrong with it in one ConfigError."""
+    """The effective configuration with every default filled in; one ConfigError names all that is wrong with it."""
     task, built = build(values)
     built = task.complete(built)
     task.check(built)
@@ -49,29 +50,29 @@ def check_config(values: Mapping[str, Any]) -> configuration.Values:
 
 
 def plain(task: Task, built: Mapping[str, Any]) -> configuration.Values:
-    """Built sections as plain values."""
+    """Sections as plain values."""
     return {"task": task.name, **{name: section.model_dump(mode="json") for name, section in built.items()}}
 
 
 def teller(listen: Listener) -> Notify:
-    """Tells a listener how far the work before a training is."""
+    """Reports the progress of the work before training to a listener."""
     return lambda what, done, total: listen(Event("preparing", {"what": what, "done": done, "total": total}))
 
 
 def run(work: Workspace, values: configuration.Values, listen: Listener, started: float) -> Any:
-    """Prepare the data, train, score, and leave a bundle; also when it is interrupted."""
+    """Prepare the data, train, score and write the bundle, also when interrupted."""
     try:
         work.save_config(values)
         return _Run(work, values, listen, started).run()
     except KeyboardInterrupt:
         raise Interrupted(f"interrupted; {work.way_on}") from None
-    except OSError as error:  # the data's own faults are DataErrors by now: this is the disk that is written to
+    except OSError as error:  # faults of the data are DataErrors: this is about the disk that is written to
         where = error.filename or work.folder
         raise TrainingError(f"{where}: {error.strerror or error}; what was saved is intact, {work.way_on}") from None
 
 
 class _Run:
-    """One training in its workspace, from the user's files to the bundle."""
+    """One run in its workspace, from the user's files to the bundle."""
 
     def __init__(self, work: Workspace, values: configuration.Values, listen: Listener, started: float):
         self.work, self.listen, self.started = work, listen, started
@@ -95,7 +96,7 @@ class _Run:
         with self.timing("preparing"):
             data = self._prepare()
         if not self.begun:
-            with self.timing("forecast"):
+            with self.timing("estimate"):
                 self._choose(data)
         training = self._build(data)
         self._progress("validating", training)
@@ -104,50 +105,50 @@ class _Run:
         except Interrupted as stopped:
             training.take_best()
             if self.work.holds_finished_bundle:
-                raise Interrupted(f"{stopped}, and the bundle is the one before; {self.work.way_on}") from None
+                raise Interrupted(f"{stopped}, and the earlier bundle is unchanged; {self.work.way_on}") from None
             self._publish(data, training, None)
             raise Interrupted(f"{stopped}; {self.work.way_on}") from None
         training.take_best()
         with self.timing("writing"):
-            self._publish(data, training, None)  # a whole bundle, whatever happens while it is scored
+            self._publish(data, training, None)  # so that there is a bundle if scoring is interrupted
         with self.timing("scoring"):
             scores = self._score(data, training)
         with self.timing("writing"):
             self._publish(data, training, scores)
         for phase, seconds in {**training.timing, **self.timing}.items():
-            self._tell("timing", phase=phase, seconds=round(seconds, 2))
+            self._emit("timing", phase=phase, seconds=round(seconds, 2))
         return load(self.work.folder, device=self.settings.device, threads=self.settings.threads)
 
     # ── the phases ────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _prepare(self) -> Prepared:
-        """The data, read, checked, split and tokenised."""
+        """Read, check, split and tokenise the data."""
         left = self._seconds_left()
         if left is not None and "tokenizer" in self.sections and self.base is None and not self.begun:
             update = {"words_seen": words_seen(self.settings, left)}
             self.sections["tokenizer"] = self.sections["tokenizer"].model_copy(update=update)
         preprocessor = self.base.model.preprocessor if self.base else None
         data = self.task.prepare(self.sections, self.work.run / "data", teller(self.listen), preprocessor)
-        self._tell("data", **data.report(), told=asdict(data.summary()))
+        self._emit("data", **data.report(), told=asdict(data.summary()))
         return data
 
     def _choose(self, data: Prepared) -> None:
-        """Settings that nobody has set, and what lies ahead."""
+        """Choose the settings that are not set, and estimate the cost."""
         choice = choose(self.task, self.sections, data, self.device, self._seconds_left)
         self.sections = choice.sections
         self.values = plain(self.task, choice.sections)
         self.work.save_config(self.values)
         for note in choice.notes:
             self._note(note)
-        self._tell("forecast", **choice.forecast.as_dict(), seconds=time.monotonic() - self.started)
+        self._emit("estimate", **choice.estimate.as_dict(), seconds=time.monotonic() - self.started)
 
     def _build(self, data: Prepared) -> Training[nn.Module]:
-        """The network, with the weights of the base if there is one, and the loop that will train it."""
+        """The network, with the weights of the base if there is one, and the loop that trains it."""
         settings, task, base = self.settings, self.task, self.base
         torch.manual_seed(settings.seed)
         network = task.network(self.sections["model"], data.preprocessor).to(self.device)
         notes = base.give(network, task, data.preprocessor) if base else task.fit(network, data, self.sections)
-        self.work.begin()  # nothing can refuse the data any more
+        self.work.begin()  # the data is valid from here on
         self.log.path = self.work.run / "log.jsonl"
         if base:
             base.folder = self.work.run / "base"
@@ -157,7 +158,7 @@ class _Run:
             self._note(note)
         self.model = task.model(self.work.folder, {}, self.values, network, data.preprocessor, self.device)
         batches = data.batches(settings.batch_tokens or settings.max_batch_tokens, settings.seed)
-        if settings.batch_tokens is None:  # a run that was begun by an older version
+        if settings.batch_tokens is None:  # a run of an earlier version
             batches = data.batches(batch_size(settings, batches.tokens), settings.seed)
         return Training(
             network,
@@ -167,12 +168,12 @@ class _Run:
             settings,
             self.work.run,
             self.device,
-            self._hear,
+            self._record,
             self.started,
         )
 
     def _score(self, data: Prepared, training: Training[nn.Module]) -> Evaluation:
-        """The final scores, and those of the base beside them."""
+        """Compute the final scores, and compare them with those of the base."""
         self._progress("scoring the dev set:", training)
         score = scorer(self.settings)
         try:
@@ -182,15 +183,15 @@ class _Run:
         except KeyboardInterrupt:
             folder = self.work.folder
             raise Interrupted(
-                f"interrupted while scoring: the bundle {folder} is complete but for its final scores; "
+                f"interrupted while scoring: the bundle {folder} is complete except for its final scores; "
                 f"to compute them: mirada train --resume {folder}"
             ) from None
         figures = {"scores": scores.as_dict(), "summary": scores.summary, "base": self.change}
-        self._tell("end", **figures, seconds=time.monotonic() - self.started)
+        self._emit("end", **figures, seconds=time.monotonic() - self.started)
         return scores
 
     def _publish(self, data: Prepared, training: Training[nn.Module], scores: Evaluation | None) -> None:
-        """Write the bundle; the curves are drawn when the last word is said."""
+        """Write the bundle, with the curves once nothing is added to them."""
         run = self.work.run
         card = self._card(data, training, scores)
         optional = {bundles.DEV: data.dev_file().encode("utf-8")}
@@ -227,20 +228,20 @@ class _Run:
             card["base"] = {"path": self.settings.base, **(self.change or {"before": self.before or {}})}
         return card
 
-    # ── what is told meanwhile ────────────────────────────────────────────────────────────────────────────────────
+    # ── events ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _hear(self, event: Event) -> None:
+    def _record(self, event: Event) -> None:
         self.log(event)
         self.listen(event)
 
-    def _tell(self, kind: str, **figures: Any) -> None:
-        self._hear(Event(kind, figures))
+    def _emit(self, kind: str, **figures: Any) -> None:
+        self._record(Event(kind, figures))
 
     def _note(self, text: str) -> None:
-        self._tell("note", text=text, seconds=time.monotonic() - self.started)
+        self._emit("note", text=text, seconds=time.monotonic() - self.started)
 
     def _progress(self, what: str, training: Training[nn.Module]) -> None:
-        """Show how far work on many examples is, and let a stop request interrupt it."""
+        """Report the progress of the model's work on many examples, and let a stop request interrupt it."""
         notify = teller(self.listen)
 
         def progress(done: int, total: int) -> None:
@@ -250,6 +251,6 @@ class _Run:
         self.model.progress = progress
 
     def _seconds_left(self) -> float | None:
-        """For training, by a budget in minutes."""
+        """The time that a budget in minutes leaves for training."""
         budget = Budget.of(self.settings).seconds
         return None if budget is None else max(1.0, budget - (time.monotonic() - self.started))

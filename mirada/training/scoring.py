@@ -1,4 +1,4 @@
-"""The final scores of a run, within the time that its budget leaves for them."""
+"""Final scoring of a run, within the time that its budget leaves for it."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from typing import Any
 
 from mirada.metrics.score import Evaluation
 from mirada.tasks.task import Model
-from mirada.training.config import FINAL_SHARE, TrainConfig
+from mirada.training.config import TrainConfig
+from mirada.training.schedule import FINAL_SHARE
 
 Scorer = Callable[[Model, Any], Evaluation]
-"""Scores a model on a dev set, or on as much of it as there is time for."""
+"""Scores a model on a dev set, or on a sample if there is no time for all of it."""
 
 PROBE = 16
-"""Examples that tell how long scoring takes."""
+"""Examples that are scored to measure the time per example."""
 
 
 def scorer(settings: TrainConfig) -> Scorer:
-    """Scores on all of the dev set, unless a number of examples is set, or a budget in minutes has no time for all."""
+    """Scores all of the dev set, unless a number of examples is set or a budget in minutes has no time for all."""
 
     def score(model: Model, dev: Any) -> Evaluation:
         if settings.final_sentences is not None:

@@ -1,4 +1,4 @@
-"""How far the training in a folder is: finished, so that there is nothing to resume, or not, and then what is there."""
+"""The status of the training run in a folder: finished or not, and how far it is."""
 
 from __future__ import annotations
 
@@ -9,15 +9,13 @@ from mirada import bundle as bundles
 from mirada import config as configuration
 from mirada.errors import BundleError, ConfigError
 from mirada.training import checkpoints
+from mirada.training.config import LIMITS
 from mirada.training.loop import Event, Listener
 from mirada.training.workspace import Workspace, unfinished
 
-LIMITS = ("steps", "epochs", "minutes", "patience")
-"""The settings that end a training; one that has ended goes on when one of them changes."""
-
 
 def finished(work: Workspace, values: configuration.Values, listen: Listener) -> str | None:
-    """Of a training that has nothing to do because its bundle is there: that, and how to train further; else None."""
+    """A message for a run that is finished and has its bundle, with the way to train further; None for others."""
     try:
         card, trained = bundles.read_card(work.folder), bundles.read_config(work.folder)["train"]
         training = card["training"]
@@ -40,19 +38,19 @@ def finished(work: Workspace, values: configuration.Values, listen: Listener) ->
     if whole is None or whole[0].step != progress.step:
         return None
     return (
-        f"{work.folder}: its training has finished ({progress.step:,} steps), nothing is left to do; to train further, "
-        f"raise its budget: mirada train --resume {work.folder} {_more(values['train'], progress.step)}"
+        f"{work.folder}: training is finished ({progress.step:,} steps); to train further, "
+        f"raise the budget: mirada train --resume {work.folder} {_more(values['train'], progress.step)}"
     )
 
 
 def _more(train: configuration.Values, steps: int) -> str:
-    """An option that doubles what a training may spend."""
+    """The options that double a budget."""
     given = [f"--{name} {2 * train[name]:.15g}" for name in ("minutes", "epochs", "steps") if train.get(name)]
     return " ".join(given) or f"--steps {2 * steps}"
 
 
 def info(path: str | Path) -> dict[str, Any] | None:
-    """What is known of a training that has left no bundle yet; None if there is no such training."""
+    """Information about a run that has not written a bundle yet, or None."""
     found = unfinished(Path(path))
     if found is None:
         return None
@@ -77,12 +75,12 @@ def info(path: str | Path) -> dict[str, Any] | None:
 
 
 def text(path: str | Path, about: dict[str, Any]) -> list[tuple[str, str]]:
-    """The same for a person, as name and text."""
+    """The same for people, as pairs of name and text."""
     run, config = about["training"], about["config"]
     data = config.get("data", {})
     named = [data.get("source"), *(data.get("files") or ()), *(data.get("target") or ())]
     files = ", ".join(str(file) for file in named if file)
-    state = "its data is not prepared yet" if not run["prepared"] else "no checkpoint yet"
+    state = "the data is not prepared yet" if not run["prepared"] else "no checkpoint yet"
     if run["steps"]:
         state = f"{run['steps']:,} steps, {run['seconds'] / 60:.1f} minutes"
     lines = [
@@ -93,4 +91,4 @@ def text(path: str | Path, about: dict[str, Any]) -> list[tuple[str, str]]:
     ]
     if run["best_score"] is not None:
         lines.append(("best", f"{run['best_score']:.4g} on the dev set at step {run['best_step']:,}"))
-    return [*lines, ("go on with", f"mirada train --resume {path}")]
+    return [*lines, ("resume with", f"mirada train --resume {path}")]

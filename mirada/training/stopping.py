@@ -1,4 +1,4 @@
-"""Requests to stop a run: Ctrl-C and SIGTERM, answered where nothing is lost."""
+"""Stop requests: Ctrl-C and SIGTERM end a run where nothing is lost."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from types import FrameType
 
 
 class StopRequested(Exception):
-    """Somebody wants the run to stop while it is validating."""
+    """A stop was requested during a validation."""
 
 
 @contextmanager
 def stop_requests(stop: threading.Event) -> Iterator[None]:
-    """Ctrl-C and SIGTERM set the event; a second one ends the program at once, as usual."""
+    """Ctrl-C and SIGTERM set the event; a second one ends the program at once."""
     if threading.current_thread() is not threading.main_thread():  # signals can only be caught there
         yield
         return

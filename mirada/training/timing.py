@@ -1,4 +1,4 @@
-"""Where the time of a run went."""
+"""The time that each phase of a run takes."""
 
 from __future__ import annotations
 

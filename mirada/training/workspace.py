@@ -1,20 +1,20 @@
-"""The folder of a training: who may write to it, what `--resume` finds there, and what a kill leaves.
+"""The folder of a training run: its lock, how `--resume` finds it, and recovery after a kill.
 
-    <out>/           the bundle, see `mirada.bundle`; a training replaces it as a whole, at its end
-    <out>/run/       the training, all that `--resume` needs:
+    <out>/           the bundle, see `mirada.bundle`; replaced as a whole at the end of a run
+    <out>/run/       the run, all that `--resume` needs:
         config.yaml      its configuration, with the paths of its files
         id               a number that its bundles have on their cards
-        log.jsonl        what happened, a line an event
-        data/            the tokenised corpus, the dev set and the lines that are left out
-        base/            a copy of the bundle that it started from, if any
+        log.jsonl        the log, one event per line
+        data/            the tokenised corpus, the dev set and the excluded lines
+        base/            a copy of the bundle that is fine-tuned, if any
         checkpoints/, best.safetensors
-    <out>/run.new/   a training whose data is being prepared; it begins when that is done
-    <out>/run.next/  one that has begun, while the run/ that it replaces is deleted
+    <out>/run.new/   a run whose data is being prepared; it begins when that is done
+    <out>/run.next/  a run that has begun, while the run/ that it replaces is being deleted
 
-So until its data is prepared, a training that replaces another one has not begun: a data fault or a kill leaves the
-other one as it was, and `--resume` resumes that. From then on `--resume` resumes the new one, and the old bundle stays
-in place until the new one is whole. One process at a time: the folder itself is locked, and the lock goes with the
-process, however it ends.
+Until its data is prepared, a run that replaces another one has not begun: a data fault or a kill leaves the other one
+unchanged, and `--resume` resumes that. From then on `--resume` resumes the new run, and the old bundle stays in place
+until the new one is complete. One process at a time: the folder is locked, and the lock is released when the process
+ends, however it ends.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ from mirada.files import read_bytes, sync_folder, write_bytes, write_text
 
 RUN, NEW, NEXT = "run", "run.new", "run.next"
 LOCK = ".lock"
-"""A file to lock where the file system cannot lock a folder, as some network file systems cannot."""
+"""A file to lock where the file system cannot lock a folder (some network file systems)."""
 ATTEMPTS = 20
 LARGEST_ID = 1024
 
 
 @dataclass
 class Workspace:
-    """A folder that is ours to train in."""
+    """A folder that this process has locked for a training run."""
 
     folder: Path
     run: Path
-    """Where the training is; it moves when it begins."""
+    """The folder of the run; it is renamed when the run begins."""
     replaces: bool = False
-    """Whether another training or a bundle is there, which has to stay as it is until this one begins."""
+    """Whether there is another run or a bundle, which must stay unchanged until this run begins."""
     notes: list[str] = field(default_factory=list)
-    """What there is to say about the state in which the folder was found."""
+    """Notes for the user on the state in which the folder was found."""
 
     @property
     def begun(self) -> bool:
@@ -59,14 +59,14 @@ class Workspace:
 
     @property
     def way_on(self) -> str:
-        """What a person can do after this training was stopped."""
+        """What to do after this run was stopped."""
         if self.replaces and not self.begun:
-            return f"training had not begun, and {self.folder} is as it was: give the command again"
-        return f"go on with: mirada train --resume {self.folder}"
+            return f"training had not begun and {self.folder} is unchanged; run the command again"
+        return f"resume with: mirada train --resume {self.folder}"
 
     @property
     def holds_finished_bundle(self) -> bool:
-        """Whether a bundle is in place that only a finished one may replace."""
+        """Whether there is a bundle that only a finished run may replace."""
         try:
             return bool(bundles.read_card(self.folder)["training"]["finished"])
         except (BundleError, KeyError, TypeError):
@@ -74,7 +74,7 @@ class Workspace:
 
     @property
     def id(self) -> str:
-        """Tells which bundles are this training's; empty for one that replaced nothing, as those of format 1."""
+        """Identifies the bundles of this run; empty for runs of format 1."""
         path = self.run / "id"
         return read_bytes(path, BundleError, LARGEST_ID).decode("ascii", "replace") if path.exists() else ""
 
@@ -82,7 +82,7 @@ class Workspace:
         write_text(self.run / "config.yaml", configuration.dump(values))
 
     def begin(self) -> None:
-        """The data is prepared: from now on this is the training of the folder, and the one before it is deleted."""
+        """Make this the run of the folder, now that its data is prepared, and delete the earlier one."""
         if self.begun:
             return
         self.run = self.run.rename(self.folder / NEXT)
@@ -93,9 +93,9 @@ class Workspace:
 
 @contextmanager
 def claimed(folder: Path, overwrite: bool) -> Iterator[Workspace]:
-    """A folder for a new training; what is there already is replaced only when `overwrite` says so.
+    """Lock a folder for a new run; an existing run or bundle is replaced only with `overwrite`.
 
-    If the data or a setting is refused, the folder is left as it was found.
+    If the data or a setting is invalid, the folder is left unchanged.
     """
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"--out {folder}: is a file; choose another name")
@@ -107,7 +107,7 @@ def claimed(folder: Path, overwrite: bool) -> Iterator[Workspace]:
             )
         if taken and not overwrite:
             raise UsageError(
-                f"--out {folder}: exists already; go on with it (--resume {folder}), replace it (--overwrite), "
+                f"--out {folder}: exists already; resume it (--resume {folder}), replace it (--overwrite), "
                 "or choose another name"
             )
         try:
@@ -124,14 +124,14 @@ def claimed(folder: Path, overwrite: bool) -> Iterator[Workspace]:
             if not work.begun and (taken or isinstance(error, (DataError, UsageError, BundleError))):
                 shutil.rmtree(work.run, ignore_errors=True)
                 if made:
-                    with suppress(OSError):  # something else is in it by now
+                    with suppress(OSError):  # it is not empty any more
                         folder.rmdir()
             raise
 
 
 @contextmanager
 def resumed(folder: Path) -> Iterator[Workspace]:
-    """The folder of a training that is to go on; what a kill left half done is put in order."""
+    """Lock the folder of a run that is resumed, after recovering from a kill."""
     if not folder.is_dir():
         raise BundleError(f"{folder}: there is no training to resume (there is no such directory)")
     with locked(folder):
@@ -146,7 +146,7 @@ def _reopened(folder: Path) -> Workspace:
     if not _holds_training(folder):
         if _free(folder):
             raise BundleError(
-                f"{folder}: there is no training to resume: nothing was saved before it was stopped; "
+                f"{folder}: there is no training to resume: it was stopped before anything was saved; "
                 f"start it again with --out {folder}"
             )
         raise BundleError(f"{folder}: there is no training to resume (it has no {RUN}/config.yaml)")
@@ -158,21 +158,21 @@ def _reopened(folder: Path) -> Workspace:
     elif (folder / NEW).exists():
         shutil.rmtree(folder / NEW)
         work.notes.append(
-            "a training that was to replace this one was stopped before its data was prepared; "
-            "to replace it, give that command again"
+            "a run that was to replace this one was stopped before its data was prepared; "
+            "to replace it, run that command again"
         )
     if _is_format_1(folder):
         _convert(folder)
     if not _has_config(folder / RUN):
         raise BundleError(
             f"{folder}: there is no training to resume: its folder {RUN} was deleted; "
-            f"to train its model further, start from it: --base {folder}"
+            f"to train the model further, fine-tune it: --base {folder}"
         )
     return work
 
 
 def unfinished(folder: Path) -> tuple[Path, Path] | None:
-    """Of a folder that has no bundle yet: the configuration of its training, and the folder that it runs in."""
+    """The configuration and the run folder of a run without a bundle, or None."""
     if not folder.is_dir() or bundles.exists(folder):
         return None
     if _is_format_1(folder):
@@ -182,16 +182,16 @@ def unfinished(folder: Path) -> tuple[Path, Path] | None:
 
 
 def log_of(folder: Path) -> Path | None:
-    """The log of the training that left a bundle, unless it was deleted; format 1 had it beside the card."""
+    """The log of a bundle's run, unless it was deleted; format 1 has it beside the card."""
     return next((path for path in (folder / RUN / "log.jsonl", folder / "log.jsonl") if path.exists()), None)
 
 
 def has_run(folder: Path) -> bool:
-    """Whether a folder holds a training that can be resumed."""
+    """Whether a folder holds a run that can be resumed."""
     return any(_has_config(folder / name) for name in (RUN, NEW, NEXT)) or _is_format_1(folder)
 
 
-# ── what is in a folder ───────────────────────────────────────────────────────────────────────────────────────────────
+# ── contents of a folder ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _has_config(run: Path) -> bool:
@@ -199,7 +199,7 @@ def _has_config(run: Path) -> bool:
 
 
 def _is_format_1(folder: Path) -> bool:
-    """Whether it holds a training whose configuration is beside its card, as format 1 had it."""
+    """Whether it holds a run of format 1, whose configuration is beside the card."""
     if _has_config(folder / RUN) or not _has_config(folder) or not (folder / RUN).is_dir():
         return False
     if not bundles.exists(folder):
@@ -208,13 +208,13 @@ def _is_format_1(folder: Path) -> bool:
 
 
 def _holds_training(folder: Path) -> bool:
-    """Whether a folder is a bundle or a training, so that it may be replaced or resumed."""
+    """Whether a folder is a bundle or holds a run, so that it may be replaced or resumed."""
     bundle = bundles.exists(folder) and (_has_config(folder) or (folder / bundles.NEW).is_dir())
     return bundle or has_run(folder)
 
 
 def _free(folder: Path) -> bool:
-    """Whether nothing is in a folder, or only what a kill in the first second leaves."""
+    """Whether a folder is empty, or holds only what a kill in the first second leaves."""
 
     def empty(entry: Path) -> bool:
         if entry.name == RUN and entry.is_dir():
@@ -226,11 +226,11 @@ def _free(folder: Path) -> bool:
     return all(map(empty, folder.iterdir()))
 
 
-# ── what a kill left half done ────────────────────────────────────────────────────────────────────────────────────────
+# ── recovery after a kill ────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _recover(folder: Path) -> None:
-    """Finish what was decided before a kill: a run that replaces another one, a bundle that was written whole."""
+    """Finish what a kill interrupted: a run replacing another one, a bundle being published."""
     if (folder / NEXT).exists():
         _replace_run(folder)
     shutil.rmtree(folder / bundles.PARTIAL, ignore_errors=True)
@@ -240,7 +240,7 @@ def _recover(folder: Path) -> None:
 def _replace_run(folder: Path) -> None:
     if (folder / RUN).exists():
         shutil.rmtree(folder / RUN)
-    if not bundles.exists(folder):  # then these are of an unfinished training of format 1
+    if not bundles.exists(folder):  # then these belong to an unfinished run of format 1
         for name in ("config.yaml", "log.jsonl"):
             (folder / name).unlink(missing_ok=True)
     (folder / NEXT).rename(folder / RUN)
@@ -248,7 +248,7 @@ def _replace_run(folder: Path) -> None:
 
 
 def _convert(folder: Path) -> None:
-    """A training of format 1 as one of today: its configuration and its log are in the folder of the run."""
+    """Convert a run of format 1: move its configuration and log to the run folder."""
     for name in ("log.jsonl", "config.yaml"):
         if (folder / name).exists():
             write_bytes(folder / RUN / name, (folder / name).read_bytes())
@@ -263,7 +263,7 @@ def _convert(folder: Path) -> None:
 
 @contextmanager
 def locked(folder: Path, make: bool = False) -> Iterator[bool]:
-    """Nobody else trains in this folder meanwhile, which is made if need be; whether it was."""
+    """Lock a folder against other processes, creating it if `make`; yields whether it was created."""
     try:
         made, lock = _lock(folder, make)
     except BlockingIOError:
@@ -288,7 +288,7 @@ def _lock(folder: Path, make: bool) -> tuple[bool, ExitStack]:
                 _lock_one(descriptor, folder, lock)
                 if os.path.samestat(os.fstat(descriptor), os.stat(folder)):
                     return made, lock.pop_all()
-            except FileNotFoundError:  # a process whose training was refused has removed it meanwhile
+            except FileNotFoundError:  # another process has removed it
                 continue
     raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder))
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mirada.contracts import BOS, EOS, PAD, Rows
-from mirada.data.batching import Batches, by_length, collate, cut, similar
+from mirada.data.batching import Batches, by_length, collate, collate_pairs, cut, similar
 from mirada.data.corpus import Corpus, Side, batched, write_corpus
 from mirada.errors import DataError
 
@@ -306,9 +306,32 @@ def test_batched_keeps_every_item_in_order(items: list[int], size: int) -> None:
     assert all(1 <= len(chunk) <= size for chunk in chunks)
 
 
+def test_collate_pairs_pads_both_sides() -> None:
+    batch = collate_pairs([[5, 6], [7]], [[8], [9, 3, 4]])
+    assert batch.source.tolist() == [[5, 6, EOS], [7, EOS, PAD]]
+    assert batch.target.tolist() == [[BOS, 8, EOS, PAD, PAD], [BOS, 9, 3, 4, EOS]]
+
+
+def test_padding_is_the_share_of_cells_without_a_token(corpus: Corpus) -> None:
+    batches = Batches(corpus, 300, seed=1)
+    for epoch in (0, 1):
+        loaded = [batches.load(rows) for rows in batches.epoch(epoch)]
+        cells, tokens = sum(batch.cells for batch in loaded), sum(batch.tokens for batch in loaded)
+        assert batches.padding(epoch) == pytest.approx(1 - tokens / cells)
+    assert batches.padding() == batches.padding(0)
+
+
 def test_texts_of_similar_length_fill_the_cells_and_no_more() -> None:
     """n texts of at most m tokens, each with its end, take n · (m + 1) cells."""
     assert [len(group) for group in similar([3] * 10, 20)] == [5, 5]
     assert [len(group) for group in similar([3] * 10, 19)] == [4, 4, 2]
     assert list(similar([1, 7, 2, 9], 20)) == [[3, 1], [2, 0]]
     assert list(similar([50, 1], 20)) == [[0], [1]]  # one that is larger than all cells goes alone
+
+
+def test_groups_hold_every_text_once_and_keep_to_their_size() -> None:
+    lengths = [3, 50, 7, 7, 1, 30, 2, 90]
+    groups = list(similar(lengths, cells=64))
+    assert sorted(number for group in groups for number in group) == list(range(len(lengths)))
+    for group in groups:
+        assert len(group) == 1 or len(group) * (max(lengths[i] for i in group) + 1) <= 64

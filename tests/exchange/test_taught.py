@@ -59,7 +59,7 @@ def teach(folder: Path, base: str, text: str, task: str, out: Path, **settings: 
 @pytest.mark.parametrize("base", ["gpt2", "bert", "minilm"])
 def test_to_tag(base: str, folder: Path, tmp_path: Path) -> None:
     model, said = teach(folder, base, "tagged.conll", "tagging", tmp_path / "out")
-    assert "weights are the base's" in said
+    assert "weights are copied from the base" in said
     assert [word for word, *_ in model.tag("the baby is on tables")] == ["the", "baby", "is", "on", "tables"]
     assert model.config["train"]["batch_tokens"] == 500  # by the data
     old, new = mirada.load(folder / base).network.state_dict(), model.network.state_dict()
@@ -69,7 +69,7 @@ def test_to_tag(base: str, folder: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("base", ["gpt2", "bert", "minilm"])
 def test_to_classify(base: str, folder: Path, tmp_path: Path) -> None:
     model, said = teach(folder, base, "reviews.csv", "classification", tmp_path / "out")
-    assert "weights are the base's" in said
+    assert "weights are copied from the base" in said
     assert model.classify("the baby").label in ("good", "bad")
     assert model.config["data"]["max_tokens"] == model.config["model"]["max_length"] - 2
     old, new = mirada.load(folder / base).network.state_dict(), model.network.state_dict()
@@ -132,7 +132,7 @@ def test_lengths_are_the_bases_unless_told(folder: Path, tmp_path: Path) -> None
         code=2,
     )
     assert "data.length=40 must be below model.max_length=32" in said
-    assert "cannot be taught that" in refused(
+    assert "cannot be fine-tuned for that" in refused(
         "train",
         folder / "reviews.csv",
         "--task",

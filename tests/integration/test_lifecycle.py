@@ -93,7 +93,7 @@ class TestOverwrite:
                 signal.raise_signal(signal.SIGINT)
 
         before = (bundle / "card.json").read_bytes()
-        with pytest.raises(Interrupted, match=f"the bundle is the one before; go on with.*--resume {bundle}"):
+        with pytest.raises(Interrupted, match=f"--resume {bundle}"):
             mirada.train(pairs, out=bundle, overwrite=True, steps=4, settings=SETTINGS, listen=stop)
         assert (bundle / "card.json").read_bytes() == before
         assert mirada.train(resume=bundle).card["training"]["steps"] == 4
@@ -127,7 +127,7 @@ class TestResume:
         done = run("train", "--resume", bundle)
         assert done.returncode == 0
         lines = done.stderr.splitlines()
-        assert "has finished (2 steps)" in lines[0]
+        assert "finished (2 steps)" in lines[0]
         assert lines[0].endswith(f"mirada train --resume {bundle} --steps 4")
         assert len(lines) == 2  # and where the bundle is
         assert files(bundle) == before
@@ -180,7 +180,7 @@ class TestInfo:
 
         with pytest.raises(Interrupted):
             mirada.train(pairs, out=out, steps=4, settings=SETTINGS, listen=stop)
-        assert "its data is not prepared yet" in shown[0]
+        assert "data is not prepared yet" in shown[0]
         said = run("info", out).stdout
         assert "transformer" in said
         assert str(pairs) in said

@@ -121,7 +121,7 @@ def test_bad_input_gets_one_line(mine: MaskedLanguageModel, corpus: Path, tmp_pa
     assert "text 700 has 500 tokens, the model takes" in named
     (tmp_path / "empty.txt").write_text("\n", encoding="utf-8")
     assert "no document is long enough" in refused("evaluate", mine.path, tmp_path / "empty.txt")
-    assert "cannot be taught that" in refused(
+    assert "cannot be fine-tuned for that" in refused(
         "train", corpus, "--task", "forecasting", "--base", mine.path, "--out", tmp_path / "x", code=2
     )
     with pytest.raises(ConfigError, match=r"data\.length=300 must be below"):
@@ -140,7 +140,7 @@ def test_a_base_is_taught_to_classify(mine: MaskedLanguageModel, tmp_path: Path)
         settings={"train": {"threads": 1}},
         listen=lambda event: said.append(str(event.figures.get("text", ""))),
     )
-    assert any("weights are the base's" in text for text in said)
+    assert any("weights are copied from the base" in text for text in said)
     assert model.classify("sí").label in ("good", "bad")
     assert model.card["base"]["path"] == mine.path.name
     assert model.config["model"]["name"] == "bert"

@@ -2,12 +2,13 @@
 
 import json
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mirada.errors import UsageError
-from mirada.metrics.classification import ClassRow, LabelScores, evaluate_labels
+from mirada.metrics.classification import ClassRow, LabelScores, class_rows, evaluate_labels, percent
 
 any_classes = settings(derandomize=True, max_examples=100, deadline=None, database=None)
 CLASSES = 4
@@ -137,3 +138,52 @@ def test_what_cannot_be_scored(truth: list[int], predicted: list[int], part: str
     with pytest.raises(UsageError) as caught:
         evaluate_labels(truth, predicted, ["a", "b"])
     assert part in str(caught.value)
+
+
+def test_the_matrix_gives_way_to_a_list_above_twelve_classes() -> None:
+    for classes, matrix in ((12, True), (13, False)):
+        right = list(range(classes))
+        text = evaluate_labels(right, right, [f"c{number}" for number in right]).as_text()
+        assert ("predicted →" in text) == matrix
+        assert ("kinds of confusion" in text) != matrix
+
+
+def test_fifty_classes_are_listed_in_their_order_and_of_more_the_most_frequent() -> None:
+    right = [*range(50), 49]
+    labels = [f"c{number}" for number in range(51)]
+    rows = evaluate_labels(right, right, labels[:50]).as_text().splitlines()
+    assert [line.split()[0] for line in rows if line.startswith("c")] == ["class", *labels[:50]]
+    right = [*range(51), 50]
+    rows = evaluate_labels(right, right, labels).as_text().splitlines()
+    assert [line.split()[0] for line in rows if line.startswith("c")] == ["class", "c50", *labels[:49]]
+    assert "… and 1 less frequent ones" in rows
+
+
+def test_a_class_that_occurs_once_counts() -> None:
+    scores = evaluate_labels([0, 1], [0, 1], ["a", "b"])
+    assert [(row.count, row.precision, row.recall, row.f1) for row in scores.classes] == [(1, 100, 100, 100)] * 2
+
+
+def test_nothing_that_occurs_scores_zero() -> None:
+    none = np.zeros(2, dtype=np.int64)
+    rows, macro = class_rows(["a", "b"], none, none, none, "classes")
+    assert macro.value == 0
+    assert macro.signature == "classes:0|undefined precision:0|never seen nor said, left out:2"
+    assert [row.f1 for row in rows] == [0, 0]
+    assert (percent(1, 4), percent(0, 0)) == (25, 0)
+
+
+def test_edges_of_the_classes() -> None:
+    assert evaluate_labels([0, 1], [1, 1], ["a", "b"]).size == 2
+    for wrong in (-1, 2):
+        with pytest.raises(UsageError, match="text 2"):
+            evaluate_labels([0, wrong], [1, 1], ["a", "b"])
+
+
+def test_columns_are_as_wide_as_what_is_in_them() -> None:
+    scores = evaluate_labels([0] * 12345 + [1], [0] * 12345 + [0], ["a", "b"])
+    assert scores.as_text().splitlines()[-3:] == [
+        "true ↓ predicted →       a  b",
+        "a                   12,345  0",
+        "b                        1  0",
+    ]

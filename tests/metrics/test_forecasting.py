@@ -143,6 +143,8 @@ def test_the_text_is_a_table() -> None:
         (4, [1, 2, 4]),
         (10, [1, 2, 5, 10]),
         (34, [1, 2, 5, 10, 20, 30, 34]),
+        (100, [1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100]),
+        (101, [1, 2, 5, 10, 20, 50, 100, 101]),
         (365, [1, 2, 5, 10, 20, 50, 100, 200, 300, 365]),
     ],
 )
@@ -186,3 +188,102 @@ def test_a_scale_that_does_not_exist() -> None:
     with pytest.raises(DataError, match="12 steps: too few for a season of 12"):
         naive_scale(values, 12, names)
     assert naive_scale(values[:, :1], 5, names[:1]).tolist() == [5]
+
+
+TWO = np.array([[3, 1000], [5, 2000], [4, 2500], [6, 1200], [5, 1500], [6, 2000], [9, 3000], [5, 2500]], np.float64)
+SAID = np.array([[[6.5, 2100.0], [9, 2900], [8, 2000]]])
+
+
+def test_the_text_of_several_columns() -> None:
+    intervals = {80: (SAID - 1, SAID + 1), 95: (SAID - 150, SAID + 150)}
+    found = evaluate_forecasts(TWO, [4], SAID, 5, 2, ["price", "a name that is far too long"], intervals)
+    assert (
+        found.as_text()
+        == """\
+forecasts: 1, of 3 steps each
+
+price                  MAE      RMSE      MASE
+model                1.167     1.756     1.167
+naive                1.667     2.380     1.667  the last value
+seasonal naive       1.667     2.380     1.667  the value one season before
+drift                1.667     1.958     1.667  on from first to last value
+
+MAE steps ahead      model     naive
+1                    0.500     1.000
+2                    0.000     4.000
+3                    3.000     0.000
+
+a name that is…        MAE      RMSE      MASE
+model                  233       300     0.212
+naive                1,000     1,080     0.909  the last value
+seasonal naive       1,200     1,236     1.091  the value one season before
+drift                  750       835     0.682  on from first to last value
+
+MAE steps ahead      model     naive
+1                      100       500
+2                      100     1,500
+3                      500     1,000
+
+all columns           MASE
+model                0.689
+naive                1.288
+seasonal naive       1.379
+drift                1.174
+
+true values in     80% range   95% range
+price                  66.7%      100.0%
+a name that is…         0.0%       66.7%
+
+lower is better; MASE is MAE divided by the mean change over 2 steps in the training set
+"""
+    )
+
+
+def test_the_text_of_one_column_widens_with_its_numbers() -> None:
+    values, said = 1e4 * TWO[:, 1:], 1e4 * SAID[..., 1:]
+    found = evaluate_forecasts(values, [4], said, 5, None, ["price"], {80: (said, said)})
+    assert (
+        found.as_text()
+        == """\
+forecasts: 1, of 3 steps each
+
+                         MAE        RMSE        MASE
+model              2,333,333   3,000,000       0.301
+naive             10,000,000  10,801,234       1.290  the last value
+drift              7,500,000   8,354,141       0.968  on from first to last value
+
+MAE steps ahead        model       naive
+1                  1,000,000   5,000,000
+2                  1,000,000  15,000,000
+3                  5,000,000  10,000,000
+
+true values in     80% range
+model                   0.0%
+
+lower is better; MASE is MAE divided by the mean change over 1 step in the training set
+"""
+    )
+
+
+def test_every_score_says_that_lower_is_better() -> None:
+    one = evaluate_forecasts(SERIES, [4], column(7, 7, 9), 4, None, ["x"])
+    two = evaluate_forecasts(TWO, [4], SAID, 4, None, ["x", "y"])
+    assert all(score.lower_is_better for score in (*one.scores, *two.scores))
+    assert [(score.signature, score.digits) for score in one.scores] == [
+        ("m:1|training:4|horizon:3", 2), ("horizon:3", 2), ("horizon:3", 2)
+    ]  # fmt: skip
+    assert [(score.signature, score.digits) for score in two.scores] == [("m:1|training:4|horizon:3|columns:2", 2)]
+
+
+@pytest.mark.parametrize(("origin", "training", "fits"), [(1, 4, True), (0, 4, False), (5, 8, True), (6, 8, False)])
+def test_origins_at_their_edges(origin: int, training: int, fits: bool) -> None:
+    """With a season of two and two steps ahead, in a series of eight."""
+    if fits:
+        assert evaluate_forecasts(SERIES, [origin], column(1, 2), training, 2, ["x"]).size == 1
+    else:
+        with pytest.raises(UsageError):
+            evaluate_forecasts(SERIES, [origin], column(1, 2), training, 2, ["x"])
+
+
+def test_drift_from_the_first_value_is_flat() -> None:
+    assert drift(SERIES, np.array([0]), 2).tolist() == [[[2.0], [2.0]]]

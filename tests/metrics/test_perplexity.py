@@ -1,6 +1,7 @@
 """Scores of a text: figures computed by hand."""
 
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -52,3 +53,35 @@ def test_faults() -> None:
         evaluate_text(np.array([1.0]), np.array([3, 4]), COUNTS, 2, "characters")
     with pytest.raises(UsageError, match="nothing to evaluate"):
         evaluate_text(np.zeros(0), np.zeros(0, dtype=int), COUNTS, 0, "characters")
+
+
+def test_a_text_without_characters_or_tokens_is_refused() -> None:
+    with pytest.raises(UsageError, match="nothing to evaluate"):
+        evaluate_text(np.array([1.0]), np.array([3]), COUNTS, 0, "words")
+    with pytest.raises(UsageError, match="nothing to evaluate"):
+        evaluate_text(np.zeros(0), np.zeros(0, dtype=int), COUNTS, 5, "words")
+
+
+def test_unknown_tokens_are_counted() -> None:
+    scores = evaluate_text(np.ones(5), np.array([3, 4, 3, 5, 3]), COUNTS, 9, "words", 3)
+    assert scores.scores[0].signature == "units:words|unknown:3"
+
+
+def test_a_hopeless_text_has_an_infinite_perplexity() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert evaluate_text(np.array([1e6]), np.array([3]), COUNTS, 1, "words").score("perplexity") == np.inf
+
+
+def test_the_text() -> None:
+    scores = evaluate_text(np.array([1.0, 1200.0]), np.array([3, 4]), COUNTS, 2345, "characters")
+    unigram = (np.log2(14 / 2) + np.log2(14 / 4)) / 2345
+    assert [score.digits for score in scores.scores] == [3, 2, 3]
+    assert scores.as_text().splitlines() == [
+        "tokens: 2",
+        "characters: 2,345",
+        "",
+        "bits/character          0.5122  units:characters  (lower is better)",
+        f"perplexity             {2 ** (1201 / 2):,.3f}  a token|units:characters  (lower is better)",
+        f"unigram bits/character  {unigram:.4f}  of the units' frequency in training alone  (lower is better)",
+    ]

@@ -246,3 +246,35 @@ def test_numbers_that_cannot_be_scored(bad: float) -> None:
         evaluate_numbers([[1.0], [], [2.0, 3.0]], [[1.0], [], [bad, 3.0]])
     with pytest.raises(UsageError, match="the true number"):
         evaluate_numbers([[bad]], [[1.0]])
+
+
+def test_the_scheme_is_iob1_only_if_no_span_begins_with_a_needless_b() -> None:
+    for tags, scheme in (
+        ([["I-a", "B-a"]], "IOB1"),
+        ([["I-a", "I-a"], ["I-a", "B-a"]], "IOB1"),
+        ([["I-a", "I-b"]], "IOB1"),
+        ([["B-a", "I-a"]], "BIO"),
+        ([["O", "B-a"], ["I-a", "O"]], "BIO"),
+        ([["I-a", "B-b"]], "BIO"),
+        ([["I-a"], ["B-a"]], "BIO"),
+    ):
+        assert f"|scheme:{scheme}|" in evaluate_tags(tags, tags).scores[0].signature, tags
+
+
+def test_numbers_up_to_the_largest_are_scored() -> None:
+    assert evaluate_numbers([[1e50]], [[0.0]]).score("MAE") == 1e50
+    with pytest.raises(UsageError, match="word 1"):
+        evaluate_numbers([[1.1e50]], [[0.0]])
+
+
+def test_numbers_that_hardly_change_count_as_constant() -> None:
+    for spread, constant in ((0.9e-50, True), (1.1e-50, False)):
+        scores = evaluate_numbers([[0.0, spread]], [[0.0, 0.0]])
+        assert ("the same" in scores.scores[2].signature) == constant
+
+
+def test_numbers_are_shown_with_at_least_one_decimal() -> None:
+    assert [str(score) for score in evaluate_numbers([[12345.0]], [[0.0]]).scores[:2]] == [
+        "MAE 12,345.0",
+        "RMSE 12,345.0",
+    ]

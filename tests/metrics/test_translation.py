@@ -361,3 +361,15 @@ def test_bleu_of_chinese_counts_characters_and_says_so() -> None:
     scores = evaluate(["a", "b"], nearly, references, "zh")
     assert "tok:zh" in scores.scores[0].signature
     assert scores.by_length[0].bleu == pytest.approx(scores.score("BLEU"))
+
+
+def test_a_script_without_spaces_decides_from_half_of_the_letters() -> None:
+    assert bleu_tokenizer(None, [["他和ab"]]) == "zh"
+    assert bleu_tokenizer(None, [["他和abc"]]) == "13a"
+    assert bleu_tokenizer(None, [["他和ab"]] + [["x"]] * 1000) == "13a"
+    assert bleu_tokenizer(None, [["他"]] * 1000 + [["x" * 9999]]) == "zh"  # a thousand references are read
+
+
+def test_nothing_is_refused_or_cut_unless_said() -> None:
+    scores = evaluate(["a"], ["b"], [["c"]])
+    assert (scores.refused, scores.cut, scores.notes) == (0, 0, ())

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 import mirada
 from mirada import bundle as bundles
 from mirada.data.tokenizer import TokenizerConfig
 from mirada.training import automatic
-from mirada.training.automatic import batch_size, dropout, words_seen
+from mirada.training.automatic import _ends, _notes, batch_size, dropout, words_seen
 from mirada.training.config import TrainConfig
+from mirada.training.estimate import CostEstimate
 from mirada.training.loop import Event
 from tests import toy
 
@@ -60,6 +63,99 @@ def test_a_larger_preset_sees_fewer_words() -> None:
     assert words_seen(TrainConfig(preset="big", minutes=1), 60) is None
 
 
+def test_words_seen_follow_from_the_speed_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """0.6 · 10 GFLOPS, 3 operations a weight and token, 1.3 million weights, 1.4 tokens a word."""
+    monkeypatch.setattr(automatic, "gigaflops", lambda: 10.0)
+    assert words_seen(TrainConfig(preset="tiny"), 60) == int(6e9 / 3.9e6 * 60 / 1.4)
+    assert words_seen(TrainConfig(preset="auto"), 60) == words_seen(TrainConfig(preset="tiny"), 60)
+    assert words_seen(TrainConfig(preset="small"), 60) == int(6e9 / 18e6 * 60 / 1.4)
+    assert words_seen(TrainConfig(preset="tiny"), 1e-9) == 1
+
+
+COST = CostEstimate(
+    parameters=5, tokens_per_second=1000.0, epoch_tokens=50_000, steps_per_epoch=25, padding=0.1, memory=1
+)
+
+
+def test_each_limit_ends_at_its_step() -> None:
+    """An epoch takes 50 seconds, a step 2."""
+    assert _ends(TrainConfig(), COST, None) == {}
+    assert _ends(TrainConfig(steps=70, epochs=3, minutes=2), COST, 100.0) == {
+        "--steps": 70,
+        "--epochs": 75,
+        "--minutes": 50,
+    }
+
+
+def test_notes_say_what_was_chosen_and_what_ends_first() -> None:
+    both = {"--steps": 70.0, "--minutes": 50.0}
+    assert _notes([], {}, math.inf, None) == []
+    assert _notes([], {"--steps": 70.0}, 2.8, None) == []
+    (note,) = _notes(["a", "b"], {}, math.inf, None)
+    assert note.endswith("data: a, b")
+    (note,) = _notes(["a"], {"--minutes": 1050.0}, 42.0, 99.0)
+    assert "budget: a;" in note
+    assert "1,050 steps, 42.0 epochs" in note
+    (note,) = _notes([], both, 2.0, 99.0)
+    assert "--minutes is reached first, after about 2.0 epochs" in note
+    assert len(_notes(["a"], both, 2.0, 99.0)) == 2
+
+
+class Presets:
+    """A task with three presets, and how many tokens a second each of them trains on."""
+
+    name, presets = "translation", ("tiny", "small", "big")
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, **speeds: float):
+        self.tried: list[tuple[str, int, int]] = []
+
+        def estimate(
+            task: Any, sections: Any, data: Any, batch: int, device: torch.device, steps: int = 3
+        ) -> CostEstimate:
+            preset = sections["train"].preset
+            self.tried.append((preset, batch, steps))
+            return replace(COST, tokens_per_second=speeds[preset])
+
+        monkeypatch.setattr(automatic, "_estimate", estimate)
+        monkeypatch.setattr(automatic, "_with_preset", self._with)
+
+    def _with(self, task: Any, sections: Any, preset: str) -> dict[str, Any]:
+        return {"train": sections["train"].model_copy(update={"preset": preset})}
+
+    def choose(self, left: float | None, tokens: int = 10**9, **train: Any) -> str:
+        sections = {"train": TrainConfig(**train)}
+        return automatic._preset(self, sections, None, tokens, torch.device("cpu"), left)  # type: ignore[arg-type]
+
+
+def test_the_largest_preset_without_a_budget_in_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = Presets(monkeypatch)
+    assert task.choose(None) == "big"
+    assert task.tried == []
+
+
+def test_the_largest_preset_that_sees_three_million_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At 100 seconds, with 30,000 tokens a second; presets are tried from the largest down, a step each."""
+    assert Presets(monkeypatch, big=30_000).choose(100) == "big"
+    task = Presets(monkeypatch, big=29_999, small=30_000)
+    assert task.choose(100) == "small"
+    assert task.tried == [("big", 2000, 1), ("small", 2000, 1)]
+    assert Presets(monkeypatch, big=0.0, small=29_999).choose(100) == "tiny"
+
+
+def test_a_preset_is_tried_with_the_batches_it_would_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    for expected, given in ((700, {"batch_tokens": 700}), (2000, {"batch_tokens": 3000}), (1500, {"tokens": 60_000})):
+        task = Presets(monkeypatch, big=10**9)
+        task.choose(100, **given)
+        assert task.tried == [("big", expected, 1)]
+
+
+def test_a_minute_is_too_short_to_try_presets(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = Presets(monkeypatch, big=10**9)
+    assert task.choose(60.0) == "tiny"
+    assert task.tried == []
+    assert task.choose(60.1) == "big"
+
+
 def train(pairs: Path, out: Path, enough: int, monkeypatch: pytest.MonkeyPatch, **options: Any) -> list[Event]:
     """A training of a few steps under a budget in minutes, and what it told."""
     events: list[Event] = []
@@ -79,7 +175,7 @@ def test_the_preset_is_the_largest_that_gets_through_enough(
     assert config["train"]["batch_tokens"] >= 500
     said = [event.figures["text"] for event in events if event.kind == "note"]
     assert any(f"preset {config['train']['preset']}" in text and "epochs" in text for text in said)
-    assert any("--steps will end the training" in text for text in said)
+    assert any("--steps is reached first" in text for text in said)
 
 
 def test_what_the_user_sets_stays(toy_tsv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import shutil
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,166 @@ from mirada.training.report import read_log
 from tests import toy
 
 TINY = {**toy.TINY, "train": {**toy.TINY["train"], "checkpoint_every": 2, "validate_every": 2, "validate_sentences": 4}}
+
+
+# --- files ---
+
+
+def tensors(value: float = 1.0) -> dict[str, torch.Tensor]:
+    return {"model.w": torch.full((2, 3), value), "optimizer.step.w": torch.tensor(value)}
+
+
+def test_a_checkpoint_is_read_as_it_was_written(tmp_path: Path) -> None:
+    folder = tmp_path / "run" / "checkpoints"
+    written = Progress(step=7, epoch=2, position=3, seconds=1.5, tokens=99, best_score=-2.5, best_loss=0.5, corpus="x")
+    written.settings, written.limits = {"train.lr": 0.1}, [7, None, 0.5, None]
+    transposed = torch.arange(6.0).reshape(2, 3).T.requires_grad_()
+    checkpoints.save(folder, written, {**tensors(), "model.t": transposed})
+    found = checkpoints.load(folder, pytest.fail)
+    assert found is not None
+    assert found[0] == written
+    assert found[1].keys() == {*tensors(), "model.t"}
+    assert torch.equal(found[1]["model.t"], transposed.detach())
+    assert checkpoints.newest(folder) == written
+    assert checkpoints.exist(folder)
+
+
+def test_there_may_be_none(tmp_path: Path) -> None:
+    assert checkpoints.load(tmp_path / "nowhere", pytest.fail) is None
+    assert checkpoints.newest(tmp_path) is None
+    assert not checkpoints.exist(tmp_path)
+
+
+def test_a_run_begins_at_nothing() -> None:
+    counts = ("step", "epoch", "position", "seconds", "tokens", "best_step", "improved_step", "examples")
+    more = ("validation_size", "validations", "validation_seconds", "skipped")
+    assert asdict(Progress()) == {
+        **dict.fromkeys((*counts, *more), 0), **dict.fromkeys(("best_score", "best_loss", "limits")),
+        "validation_pending": False, "finished": False, "corpus": "", "settings": {},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["epoch", "best_step", "improved_step", "validations", "skipped"])
+def test_no_counter_goes_beyond_the_step(name: str) -> None:
+    assert Progress(step=4, **{name: 4}).contradiction == ""  # type: ignore[arg-type]
+    assert name in Progress(step=4, **{name: 5}).contradiction  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "most", "beyond"), [("tokens", 2**53, 2**53 + 1), ("seconds", 1e12, 1.1e12), ("seconds", 0, -0.1)]
+)
+def test_counters_have_their_bounds(name: str, most: float, beyond: float, tmp_path: Path) -> None:
+    checkpoints.save(tmp_path, Progress(step=4), tensors())
+    path = tmp_path / "step-00000004.json"
+    about = json.loads(path.read_text())
+    path.write_text(json.dumps({**about, name: most}))
+    assert getattr(checkpoints.newest(tmp_path), name) == most
+    path.write_text(json.dumps({**about, name: beyond}))
+    assert checkpoints.newest(tmp_path) is None
+
+
+def test_a_carried_state_may_hold_any_numbers(tmp_path: Path) -> None:
+    checkpoints.save(tmp_path, Progress(step=1), {"carried.h": torch.tensor([math.nan, math.inf])})
+    found = checkpoints.load(tmp_path, pytest.fail)
+    assert found is not None
+    assert found[1]["carried.h"].isinf().tolist() == [False, True]
+
+
+def test_files_that_a_kill_left_half_written_are_deleted(tmp_path: Path) -> None:
+    checkpoints.save(tmp_path, Progress(step=1), tensors())
+    (tmp_path / "step-00000002.safetensors.partial").write_bytes(b"half")
+    assert checkpoints.load(tmp_path, pytest.fail) is not None
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["step-00000001.json", "step-00000001.safetensors"]
+
+
+def test_only_the_last_two_checkpoints_are_kept(tmp_path: Path) -> None:
+    for step in range(1, 6):
+        checkpoints.save(tmp_path, Progress(step=step), {"x": torch.full((3,), float(step))})
+    assert sorted(path.name for path in tmp_path.glob("*.json")) == ["step-00000004.json", "step-00000005.json"]
+    assert len(list(tmp_path.glob("*.safetensors"))) == 2
+    (tmp_path / "step-00000005.json").write_text("{")
+    warnings: list[str] = []
+    found = checkpoints.load(tmp_path, warnings.append)
+    assert found is not None
+    assert found[0].step == 4
+    assert len(warnings) == 1
+    assert not (tmp_path / "step-00000005.safetensors").exists()
+
+
+def test_checkpoints_are_ordered_by_number(tmp_path: Path) -> None:
+    """Also beyond eight digits; what is not called by a number is none."""
+    for step in (99_999_999, 100_000_000):
+        checkpoints.save(tmp_path, Progress(step=step), tensors(step))
+    (tmp_path / "step-last.json").write_text("{}")
+    found = checkpoints.load(tmp_path, pytest.fail)
+    assert found is not None
+    assert found[0].step == 100_000_000
+
+
+def test_tensors_that_were_changed_are_noticed_by_their_checksum(tmp_path: Path) -> None:
+    for step in (1, 2):
+        checkpoints.save(tmp_path, Progress(step=step), tensors(step))
+    save_file(tensors(9), tmp_path / "step-00000002.safetensors")
+    notes: list[str] = []
+    found = checkpoints.load(tmp_path, notes.append)
+    assert found is not None
+    assert found[0].step == 1
+    assert found[1]["model.w"][0, 0] == 1
+    assert len(notes) == 1
+
+
+@pytest.mark.parametrize("earlier", [True, False])
+def test_a_checkpoint_that_cannot_be_written_leaves_the_one_before(earlier: bool, tmp_path: Path) -> None:
+    if earlier:
+        checkpoints.save(tmp_path, Progress(step=1), tensors())
+    (tmp_path / "step-00000002.safetensors").mkdir()
+    kept = "step 1 is intact" if earlier else "no earlier checkpoint"
+    with pytest.raises(TrainingError, match=rf"{tmp_path}/step-00000002\.safetensors: .*0 MiB.*{kept}"):
+        checkpoints.save(tmp_path, Progress(step=2), tensors())
+    (tmp_path / "step-00000002.safetensors").rmdir()
+    assert (checkpoints.load(tmp_path, pytest.fail) is not None) == earlier
+
+
+def test_a_directory_in_the_place_of_a_checkpoint_is_not_deleted(tmp_path: Path) -> None:
+    (tmp_path / "step-00000001.json").mkdir()
+    with pytest.raises(TrainingError, match="is a directory"):
+        checkpoints.remove(tmp_path, 1)
+
+
+def test_the_first_setting_that_changed_is_named() -> None:
+    before, now = {"a": 1, "b": 2, "c": 3, "old": 4}, {"a": 1, "b": 5, "c": 6, "new": 7}
+    assert checkpoints.changed(before, now) == "b is 5 now, and was 2"
+    assert checkpoints.changed({"a": 1, "old": 4}, {"a": 1, "new": 7}) == ""
+
+
+def test_tensors_are_found_by_their_prefix() -> None:
+    assert checkpoints.below("model.", tensors()).keys() == {"w"}
+    assert checkpoints.below("optimizer.", tensors()).keys() == {"step.w"}
+
+
+@pytest.mark.parametrize(
+    ("given", "fits"),
+    [
+        ({}, True),
+        ({"optimizer.more": torch.zeros(1)}, True),
+        ({"model.more": torch.zeros(1)}, False),
+        ({"average.w": torch.zeros(2, 3)}, False),
+        ({"model.w": torch.zeros(3, 2)}, False),
+        ({"model.w": torch.zeros(2, 3, dtype=torch.float64)}, False),
+    ],
+)
+def test_weights_must_have_the_names_shapes_and_types_of_the_model(
+    given: dict[str, torch.Tensor], fits: bool, tmp_path: Path
+) -> None:
+    wanted = {"model.w": torch.zeros(2, 3)}
+    if fits:
+        checkpoints.check_fit(wanted, {**tensors(), **given}, tmp_path)
+    else:
+        with pytest.raises(TrainingError):
+            checkpoints.check_fit(wanted, {**tensors(), **given}, tmp_path)
+
+
+# --- runs that somebody altered ---
 
 
 @pytest.fixture(scope="module")

@@ -129,7 +129,7 @@ def test_a_gpt_is_taught_to_classify(tmp_path: Path) -> None:
     options = ["--task", "classification", "--base", base.path, "--steps", 2, "--threads", 1, "--out", out]
     done = run("train", table, *options)
     assert done.returncode == 0, done.stderr
-    assert "weights are the base's" in done.stderr
+    assert "weights are copied from the base" in done.stderr
     model = mirada.load(out)
     assert model.classify("sí").label in ("good", "bad")
     assert (model.config["model"]["name"], model.config["data"]["max_tokens"]) == ("gpt", 46)

@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import os
 import signal
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from mirada.contracts import Batch, Loss, Validation
+from mirada.contracts import Batch, Loss, Rows, Validation
 from mirada.data.batching import Batches
 from mirada.data.corpus import write_corpus
 from mirada.errors import Interrupted, TrainingError
+from mirada.training import checkpoints
 from mirada.training.checkpoints import Progress, load, save
-from mirada.training.config import Budget, TrainConfig, learning_rate
+from mirada.training.config import TrainConfig
 from mirada.training.loop import Event, Objective, Training
 from mirada.training.muon import orthogonal
 from mirada.training.optimizers import Optimizers, clip
+from mirada.training.stopping import StopRequested
 
 
 class Mean(nn.Module):
@@ -62,6 +66,8 @@ def training(
     objective: Objective[nn.Module] = squared_error,
     scores: list[float] | None = None,
     model: nn.Module | None = None,
+    clock: Callable[[], float] = time.monotonic,
+    started: float = 0.0,
     **config: object,
 ) -> tuple[Training[nn.Module], list[Event]]:
     folder.mkdir(exist_ok=True)
@@ -77,7 +83,8 @@ def training(
         folder,
         torch.device("cpu"),
         events.append,
-        started=0.0,
+        started,
+        clock=clock,
     )
     return run, events
 
@@ -115,7 +122,7 @@ def test_non_finite_losses_are_survived(batches: Batches, tmp_path: Path) -> Non
     assert isinstance(run.model, Mean)
     assert math.isfinite(run.model.guess.item())
     assert run.progress.skipped == 10
-    assert sum("left out" in str(event.figures.get("text")) for event in events) == 10
+    assert sum(event.kind == "note" for event in events) == 10
 
 
 def test_losses_that_stay_non_finite_end_the_run(batches: Batches, tmp_path: Path) -> None:
@@ -171,7 +178,7 @@ def test_the_averaged_weights_of_the_end_are_taken_when_no_score_is_a_number(bat
     run, _ = training(batches, tmp_path, scores=[math.nan] * 4, steps=20, validate_every=5, average=0.5)
     run.run()
     assert run.average is not None
-    expected = run.average[0].item()
+    expected = run.average.tensors[0].item()
     run.take_best()
     assert isinstance(run.model, Mean)
     assert run.model.guess.item() == expected
@@ -234,14 +241,10 @@ def test_validations_have_a_bounded_share_of_the_examples_and_one_size(batches: 
     assert {event.figures["size"] for event in events if event.kind == "validation"} == set(sizes)
 
 
-def test_slow_validations_become_smaller_and_fewer(
-    batches: Batches, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of a budget of ten minutes, in which each dev example takes a second, some six are spent on training."""
-    now = itertools.count()
+def test_slow_validations_become_smaller_and_fewer(batches: Batches, tmp_path: Path) -> None:
+    """In a budget of ten minutes in which each dev example takes a second, most of the time is left for training."""
     clock = [0.0]
-    monkeypatch.setattr(time, "monotonic", lambda: clock[0] + next(now) * 1e-6)
-    run, _ = training(batches, tmp_path, minutes=10, validate_sentences=1000, checkpoint_every=10_000)
+    run, _ = training(batches, tmp_path, clock=lambda: clock[0], minutes=10, validate_sentences=1000)
     sizes: list[int] = []
 
     def validate(model: nn.Module, size: int) -> Validation:
@@ -262,14 +265,282 @@ def test_slow_validations_become_smaller_and_fewer(
     assert clock[0] <= 600 + 33
 
 
-def test_a_time_budget_ends_decayed(batches: Batches, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ticks = itertools.count(0, 0.01)  # a clock that goes on by a hundredth of a second whenever it is looked at
-    monkeypatch.setattr(time, "monotonic", lambda: next(ticks))
-    run, events = training(batches, tmp_path, minutes=0.1)
+def test_a_time_budget_ends_decayed(batches: Batches, tmp_path: Path) -> None:
+    ticks = itertools.count(0, 0.01)  # a clock that advances by a hundredth of a second whenever it is read
+    run, events = training(batches, tmp_path, clock=lambda: next(ticks), minutes=0.1)
     run.run()
     rates = [event.figures["rate"] for event in events if event.kind == "step"]
     assert rates[-1] < 0.05 * 0.2
     assert rates[0] > 0.05 * 0.5
+
+
+# --- time, by a clock that the test sets ---
+
+
+class Clock:
+    """Stands still unless something takes time."""
+
+    def __init__(self, now: float = 1000.0):
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def timed(
+    batches: Batches, folder: Path, clock: Clock, step: float = 1.0, look: float = 5.0, **config: Any
+) -> tuple[Training[nn.Module], list[Event]]:
+    """A run that began ten seconds ago, in which a batch and a validation take so many seconds."""
+    run, events = training(batches, folder, clock=clock, started=clock.now - 10, **config)
+
+    def objective(model: nn.Module, batch: Batch) -> Loss:
+        clock.now += step
+        return squared_error(model, batch)
+
+    def validate(model: nn.Module, size: int) -> Validation:
+        clock.now += look
+        return Validation(1.0)
+
+    run.objective, run.validate = objective, validate
+    return run, events
+
+
+def of(events: list[Event], kind: str, *figures: str) -> list[tuple[Any, ...]]:
+    return [tuple(event.figures[name] for name in figures) for event in events if event.kind == kind]
+
+
+def test_seconds_count_from_the_start_of_the_session_and_over_all_sessions(batches: Batches, tmp_path: Path) -> None:
+    clock = Clock()
+    run, events = timed(batches, tmp_path, clock, steps=4, validate_every=2)
+    run.run()
+    assert of(events, "step", "step", "seconds") == [(1, 11), (2, 12), (3, 18), (4, 19)]
+    assert of(events, "validation", "step", "seconds") == [(2, 17), (4, 24)]
+    assert (run.progress.validations, run.progress.validation_seconds) == (2, 10)
+    assert run.progress.seconds == 19
+    clock.now += 12_345  # the time between two sessions is not counted
+    again, events = timed(batches, tmp_path, clock, steps=6, validate_every=2)
+    again.run()
+    assert of(events, "resumed", "step", "seconds") == [(4, 19)]
+    assert of(events, "step", "step", "seconds") == [(5, 19 + 11), (6, 19 + 12)]
+    assert (again.progress.validations, again.progress.validation_seconds) == (3, 15)
+
+
+def test_what_follows_the_training_is_estimated(batches: Batches, tmp_path: Path) -> None:
+    """By the validations so far, or as the share of a budget in minutes that is reserved for it."""
+    run, events = timed(batches, tmp_path / "steps", Clock(), look=6.0, steps=5, validate_every=2)
+    run.run()
+    assert of(events, "step", "afterwards") == [(0,), (0,), (6,), (6,), (6,)]
+    run, events = timed(batches, tmp_path / "minutes", Clock(), minutes=1, validate_every=100)
+    run.run()
+    assert set(of(events, "step", "afterwards")) == {(60 * 0.04,)}
+
+
+def test_a_budget_in_minutes_ends_with_the_step_that_spends_it(batches: Batches, tmp_path: Path) -> None:
+    """57.6 seconds for training, ten of them gone before the first step."""
+    run, events = timed(batches, tmp_path, Clock(), minutes=1, validate_every=1000, step=0.5)
+    run.run()
+    assert run.progress.step == 96  # 58 seconds
+    assert of(events, "step", "spent")[0] == pytest.approx((10.5 / 57.6,))
+    assert of(events, "step", "spent")[-1] == (1.0,)
+    assert of(events, "step", "rate")[0] == pytest.approx((0.05 * (1 - 10 / 57.6),))
+
+
+def saved_steps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Grows with every checkpoint that is saved."""
+    found: list[int] = []
+    save = checkpoints.save
+
+    def spy(folder: Path, progress: Progress, tensors: Any) -> None:
+        found.append(progress.step)
+        save(folder, progress, tensors)
+
+    monkeypatch.setattr(checkpoints, "save", spy)
+    return found
+
+
+@pytest.mark.parametrize(("second", "expected"), [(20.0, [3, 6, 7]), (19.9, [4, 7]), (60.0, [*range(1, 8)])])
+def test_a_checkpoint_is_saved_every_minute(
+    second: float, expected: list[int], batches: Batches, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = saved_steps(monkeypatch)
+    run, _ = timed(batches, tmp_path, Clock(), step=second, steps=7, validate_every=100)
+    run.run()
+    assert found == expected
+
+
+def test_a_checkpoint_is_saved_every_so_many_steps(
+    batches: Batches, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = saved_steps(monkeypatch)
+    run, _ = timed(batches, tmp_path, Clock(), step=99.0, steps=8, checkpoint_every=3, validate_every=100)
+    run.run()
+    assert found == [3, 6, 8]
+
+
+def test_phases_are_timed(batches: Batches, tmp_path: Path) -> None:
+    run, _ = training(batches, tmp_path, steps=2)
+    assert run.timing == {"training": 0.0, "validation": 0.0, "checkpoints": 0.0}
+    run.run()
+    assert set(run.timing) == {"training", "validation", "checkpoints"}
+    assert all(seconds > 0 for seconds in run.timing.values())
+
+
+# --- what ends a run, and what a resumed one refuses ---
+
+
+def test_the_limit_of_non_finite_steps_is_exact(batches: Batches, tmp_path: Path) -> None:
+    """24 in a row are survived, a good one starts the count anew, 25 are not."""
+    calls = 0
+
+    def bad(model: nn.Module, batch: Batch) -> Loss:
+        nonlocal calls
+        calls += 1
+        loss = squared_error(model, batch)
+        return Loss(loss.total * (1.0 if calls == 25 else math.nan), loss.count)
+
+    run, events = training(batches, tmp_path, bad, steps=100, lr=0.08)
+    with pytest.raises(TrainingError, match=r"^25 steps .*--set train\.lr=0\.02"):
+        run.run()
+    assert calls == 24 + 1 + 25
+    assert run.progress.skipped == 24 + 25
+    assert [event.figures["text"].split()[1] for event in events if event.kind == "note"][:2] == ["1", "2"]
+
+
+def test_a_gradient_that_is_not_finite_is_skipped_too(batches: Batches, tmp_path: Path) -> None:
+    """√ at 0 has a finite value and an infinite slope."""
+
+    def steep(model: nn.Module, batch: Batch) -> Loss:
+        assert isinstance(model, Mean)
+        return Loss(model.guess.abs().sqrt() + 1.0, 1)
+
+    run, _ = training(batches, tmp_path, steep, steps=3)
+    run.run()
+    assert run.progress.skipped == 3
+    assert isinstance(run.model, Mean)
+    assert run.model.guess.item() == 0.0
+
+
+@pytest.mark.parametrize(("count", "moved"), [(0, 3.0), (1, 3.0), (2, 1.5)])
+def test_a_gradient_is_divided_by_the_number_of_terms(
+    count: int, moved: float, batches: Batches, tmp_path: Path
+) -> None:
+    def slope(model: nn.Module, batch: Batch) -> Loss:
+        assert isinstance(model, Mean)
+        return Loss(-3.0 * model.guess + 8.0, count)
+
+    run, events = training(batches, tmp_path, slope, steps=1, lr=1.0, schedule="constant", average=0)
+    run.run()
+    assert isinstance(run.model, Mean)
+    assert run.model.guess.item() == moved
+    assert of(events, "step", "loss", "norm") == [(8.0 / max(1, count), moved)]
+
+
+def test_every_step_and_validation_is_reported_with_its_figures(batches: Batches, tmp_path: Path) -> None:
+    run, events = training(batches, tmp_path, scores=[2.0, 1.0], steps=4, validate_every=2)
+    run.run()
+    names = {"step", "epoch", "loss", "rate", "norm", "tokens", "seconds", "spent", "afterwards"}
+    assert all(set(event.figures) == names for event in events if event.kind == "step")
+    plan = len(batches.epoch(0))
+    assert of(events, "step", "epoch", "spent") == [(n / plan, n / 4) for n in range(1, 5)]
+    figures = ("step", "score", "measure", "best", "size", "waited", "patience", "example")
+    assert of(events, "validation", *figures) == [
+        (2, 2.0, "score", True, 32, 0, None, None),
+        (4, 1.0, "score", False, 32, 2, None, None),
+    ]
+    assert (run.progress.examples, run.progress.validation_size) == (0, 32)
+
+
+def test_examples_are_counted_until_a_validation(batches: Batches, tmp_path: Path) -> None:
+    run, _ = training(batches, tmp_path, steps=3, validate_every=2, accumulate=2)
+    run.validate = lambda model, size: Validation(float(run.progress.examples))
+    run.run()
+    rows = [len(rows) for rows in batches.epoch(0)]
+    assert run.progress.best_score == sum(rows[:4])  # the second validation, of fewer examples, scores less
+
+
+@pytest.mark.parametrize(("steps", "extra"), [(10, 0), (9, 0), (11, 1)])
+def test_a_finished_run_trains_further_when_its_budget_grows(
+    steps: int, extra: int, batches: Batches, tmp_path: Path
+) -> None:
+    first, _ = training(batches, tmp_path, steps=10)
+    first.run()
+    again, events = training(batches, tmp_path, steps=steps)
+    progress = again.run()
+    assert len(of(events, "step", "step")) == extra
+    assert progress.finished
+    assert progress.step == 10 + extra
+
+
+def test_a_run_without_a_budget_trains_further_when_its_patience_changes(batches: Batches, tmp_path: Path) -> None:
+    first, _ = training(batches, tmp_path, scores=[3, 1, 1], patience=10, validate_every=5)
+    assert first.run().step == 15
+    again, _ = training(batches, tmp_path, patience=20, validate_every=5)
+    assert again.run().step == 35  # twenty more without an improvement
+
+
+def test_a_finished_run_of_a_version_without_limits_stays_finished(batches: Batches, tmp_path: Path) -> None:
+    first, _ = training(batches, tmp_path, scores=[3, 1, 1], patience=10, validate_every=5)
+    first.run()
+    path = tmp_path / "checkpoints" / "step-00000015.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "limits": None}))
+    again, _ = training(batches, tmp_path, patience=20, validate_every=5)
+    assert again.run().step == 15
+
+
+def test_a_checkpoint_of_other_data_is_refused(batches: Batches, tmp_path: Path) -> None:
+    run, _ = training(batches, tmp_path, steps=2)
+    run.run()
+    path = tmp_path / "checkpoints" / "step-00000002.json"
+    about = json.loads(path.read_text())
+    again, _ = training(batches, tmp_path, steps=3)
+    path.write_text(json.dumps({**about, "corpus": "other"}))
+    with pytest.raises(TrainingError, match="other data"):
+        again.run()
+    plan = len(batches.epoch(0))
+    path.write_text(json.dumps({**about, "position": plan}))
+    with pytest.raises(TrainingError, match="batches"):
+        again.run()
+    path.write_text(json.dumps({**about, "position": plan - 1}))
+    assert again.run().step == 3
+
+
+def test_the_model_is_left_for_inference_with_its_own_weights_where_nothing_was_averaged_or_scored(
+    batches: Batches, tmp_path: Path
+) -> None:
+    run, _ = training(batches, tmp_path, scores=[math.nan], steps=3, average=0)
+    run.run()
+    assert isinstance(run.model, Mean)
+    before = run.model.guess.item()
+    run.model.train()
+    run.take_best()
+    assert run.model.guess.item() == before
+    assert not run.model.training
+
+
+def test_a_stop_request_counts_only_during_a_validation(batches: Batches, tmp_path: Path) -> None:
+    run, _ = training(batches, tmp_path, steps=3)
+    run.check_stop()
+    run.stop()
+    run.check_stop()
+    run.progress.validation_pending = True
+    with pytest.raises(StopRequested):
+        run.check_stop()
+
+
+def test_the_batches_of_an_epoch_are_planned_once(batches: Batches, tmp_path: Path) -> None:
+    """Planning takes long on a large corpus; without a budget, the first epoch's length decides the interval."""
+
+    class Counting(Batches):
+        asked: ClassVar[list[int]] = []
+
+        def epoch(self, epoch: int) -> list[Rows]:
+            self.asked.append(epoch)
+            return super().epoch(epoch)
+
+    counting = Counting(batches.corpus, 100, 0)
+    run, _ = training(counting, tmp_path, scores=[1.0, *[0.0] * 9], patience=45, validate_every=15)
+    run.run()
+    assert Counting.asked == list(range(run.progress.epoch + 1))
 
 
 @pytest.mark.parametrize("kind", ["sgd", "adam", "adamw", "muon"])
@@ -316,37 +587,3 @@ def test_clip_scales_then_shrinks() -> None:
     assert torch.cat(gradients).norm().item() == pytest.approx(3.0)
     assert clip(gradients, 1.0, 0.0) == pytest.approx(3.0)
     assert torch.cat(gradients).norm().item() == pytest.approx(3.0)
-
-
-def test_learning_rates() -> None:
-    linear = TrainConfig(lr=1.0, warmup=10, steps=1000)
-    assert learning_rate(linear, 4, 0.005) == pytest.approx(0.5 * 0.995)
-    assert learning_rate(linear, 500, 0.5) == pytest.approx(0.5)
-    assert learning_rate(linear, 999, 1.0) == 0
-    paper = TrainConfig(lr=512**-0.5 * 4000**-0.5, warmup=4000)
-    for step in (1, 100, 4000, 100_000):  # d^-0.5 · min(step^-0.5, step · warmup^-1.5)
-        expected = 512**-0.5 * min(step**-0.5, step * 4000**-1.5)
-        assert learning_rate(paper, step - 1, 0.0) == pytest.approx(expected)
-    cosine = TrainConfig(lr=1.0, warmup=0, steps=10, schedule="cosine")
-    assert learning_rate(cosine, 5, 0.5) == pytest.approx(0.5)
-
-
-def test_budgets_end_with_what_is_used_up_first() -> None:
-    budget = Budget(steps=100, epochs=2, seconds=60)
-    assert budget.spent(10, 1.0, 6) == 0.5
-    assert budget.spent(90, 1.0, 6) == 0.9
-    assert budget.spent(10, 0.1, 120) == 1.0
-    assert Budget(None, None, None).spent(10**9, 10**9, 10**9) == 0.0
-
-
-def test_only_the_last_two_checkpoints_are_kept(tmp_path: Path) -> None:
-    for step in range(1, 6):
-        save(tmp_path, Progress(step=step), {"x": torch.full((3,), float(step))})
-    assert sorted(path.name for path in tmp_path.glob("*.json")) == ["step-00000004.json", "step-00000005.json"]
-    assert len(list(tmp_path.glob("*.safetensors"))) == 2
-    (tmp_path / "step-00000005.json").write_text("{")
-    warnings: list[str] = []
-    found = load(tmp_path, warnings.append)
-    assert found is not None
-    assert found[0].step == 4
-    assert len(warnings) == 1

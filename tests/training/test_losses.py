@@ -173,6 +173,22 @@ def test_tasks_without_labels_to_smooth_take_the_setting(task: str) -> None:
     assert tasks.find(task).objective(0.3) is not None
 
 
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])
+def test_smoothed_cross_entropy_and_its_gradient_equal_pytorchs(smoothing: float) -> None:
+    torch.manual_seed(0)
+    truth = torch.randint(0, 30, (50,))
+    ours = (torch.randn(50, 30, dtype=torch.float64) * 5).requires_grad_()
+    theirs = ours.detach().clone().requires_grad_()
+    got = cross_entropy(ours, truth, smoothing)
+    expected = F.cross_entropy(theirs, truth, reduction="sum", label_smoothing=smoothing)
+    (got * 0.37).backward()
+    (expected * 0.37).backward()
+    assert torch.allclose(got, expected, atol=1e-10)
+    assert ours.grad is not None
+    assert theirs.grad is not None
+    assert torch.allclose(ours.grad, theirs.grad, atol=1e-12)
+
+
 def test_smoothed_cross_entropy_by_its_formula() -> None:
     logits, truth = random(5, V), torch.tensor([1, 4, 0, 11, 4])
     log_p = logits.log_softmax(-1)

@@ -18,7 +18,6 @@ from mirada.contracts import Batch, Loss, StatefulLoss, Validation
 from mirada.data.batching import Batches
 from mirada.errors import Interrupted
 from mirada.training.config import TrainConfig
-from mirada.training.estimate import forecast
 from mirada.training.loop import Event, Training
 from tests.tensors import close
 from tests.training import reference
@@ -225,27 +224,7 @@ def test_a_resumed_run_draws_what_the_uninterrupted_one_does(batches: Batches, t
     assert first + second == whole
 
 
-# --- the forecast ---
-
-
-@pytest.mark.parametrize("kind", ["sgd", "adam", "adamw", "muon"])
-def test_the_forecast_draws_and_moves_nothing(kind: str, batches: Batches) -> None:
-    """Its steps have a rate of 0, and the random numbers after it are those that came before it."""
-    model, config = Words(), settings(optimizer=kind, momentum=0.9, weight_decay=0.1, accumulate=2)
-    before, numbers = weights(model), torch.get_rng_state()
-
-    def objective(model: nn.Module, batch: Batch) -> Loss:
-        torch.rand(())
-        return next_word(model, batch)
-
-    found = forecast(model, objective, batches, config, torch.device("cpu"), steps=3)
-    same(weights(model), before, 0.0)
-    assert torch.equal(torch.get_rng_state(), numbers)
-    assert all(parameter.grad is None for parameter in model.parameters())
-    assert found.steps_per_epoch == (len(batches.epoch(0)) + 1) // 2
-    assert found.parameters == sum(parameter.numel() for parameter in model.parameters())
-    assert found.padding == batches.padding(0)
-    assert found.epoch_seconds == pytest.approx(batches.tokens / found.tokens_per_second)
+# --- states that are carried from batch to batch ---
 
 
 def test_what_is_carried_from_batch_to_batch_is_saved_and_restored(batches: Batches, tmp_path: Path) -> None:

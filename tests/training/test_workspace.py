@@ -52,7 +52,7 @@ def test_a_folder_that_a_kill_left_empty_is_free(tmp_path: Path, left: list[str]
     for name in left:
         (out / name).parent.mkdir(exist_ok=True)
         (out / name).mkdir() if name.endswith("/") else (out / name).touch()
-    with pytest.raises(BundleError, match=f"nothing was saved.*start it again with --out {out}"), resumed(out):
+    with pytest.raises(BundleError, match=f"start it again with --out {out}"), resumed(out):
         pass
     prepare(out, "new")
     assert (out / "run" / "data" / "corpus").read_text() == "new"
@@ -95,7 +95,7 @@ def test_a_refused_training_leaves_the_folder_as_it_was(tmp_path: Path, there: s
 
 
 def test_a_new_training_that_is_interrupted_early_can_be_resumed(tmp_path: Path) -> None:
-    with pytest.raises(Interrupted, match="go on with: mirada train --resume"):
+    with pytest.raises(Interrupted, match="mirada train --resume"):
         stop(tmp_path / "out", Interrupted())
     run = tmp_path / "out" / "run.new"
     assert unfinished(tmp_path / "out") == (run / "config.yaml", run)
@@ -107,7 +107,7 @@ def test_a_new_training_that_is_interrupted_early_can_be_resumed(tmp_path: Path)
 
 def test_one_that_was_to_replace_another_has_not_begun(tmp_path: Path) -> None:
     prepare(tmp_path / "out", "old")
-    with pytest.raises(Interrupted, match="is as it was"):
+    with pytest.raises(Interrupted, match="is unchanged"):
         stop(tmp_path / "out", Interrupted())
     with resumed(tmp_path / "out") as work:
         assert (work.run / "config.yaml").read_text() == "name: old\n"
