@@ -27,7 +27,7 @@ from mirada.contracts import Batch
 from mirada.decoding import DecodeConfig, decode
 from mirada.device import keep_memory
 from mirada.exchange import import_checkpoint, vocabulary
-from mirada.exchange.checkpoint import Settings
+from mirada.exchange.checkpoint import CheckpointConfig
 from mirada.loading import load
 
 TOKENS, ROUNDS = 100, 6  # the first round warms up
@@ -41,7 +41,9 @@ def main() -> None:
         theirs = save(Path(folder) / "published")
         import_checkpoint(Path(folder) / "published", Path(folder) / "bundle")
         ours = load(Path(folder) / "bundle", device="cpu", threads=torch.get_num_threads())
-        order = vocabulary.gpt2(Path(folder) / "published", Settings(Path(folder) / "published/config.json")).order
+        order = vocabulary.gpt2(
+            Path(folder) / "published", CheckpointConfig(Path(folder) / "published/config.json")
+        ).order
     parameters = sum(weight.numel() for weight in theirs.parameters())
     seconds = reading_seconds(parameters)
     print(

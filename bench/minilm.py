@@ -20,7 +20,7 @@ from mirada import builtin
 from mirada.contracts import EOS
 from mirada.data.tokenizer import Tokenizer
 from mirada.exchange import read_checkpoint, vocabulary
-from mirada.exchange.checkpoint import Settings
+from mirada.exchange.checkpoint import CheckpointConfig
 from mirada.models.bert import BertForPretraining
 from mirada.tasks.sequences import pad
 
@@ -87,7 +87,7 @@ def main() -> None:
     assert isinstance(ours, BertForPretraining)
     assert isinstance(tokenizer, Tokenizer)
     theirs: Any = BertModel.from_pretrained(folder).eval()
-    order = vocabulary.bert(folder, Settings(folder / "config.json")).order
+    order = vocabulary.bert(folder, CheckpointConfig(folder / "config.json")).order
 
     given = [*texts(), DOG, PUPPY, STOCK]
     ids = [row[:LONGEST] for row in tokenizer.encode(given)]

@@ -31,10 +31,11 @@ def open_regular(path: Path, error: type[MiradaError]) -> BinaryIO:
 def read_bytes(path: Path, error: type[MiradaError], most: int = SMALL_FILE) -> bytes:
     """The content of a regular file of at most so many bytes."""
     with open_regular(path, error) as file:
-        if os.fstat(file.fileno()).st_size > most:
+        size = os.fstat(file.fileno()).st_size
+        if size > most:
             raise error(f"{path}: is larger than {most // 2**20} MiB, which it never should be")
         try:
-            return file.read(most + 1)
+            return file.read(size)
         except OSError as fault:
             raise error(f"{path}: cannot be read ({fault.strerror})") from None
 
