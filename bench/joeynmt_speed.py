@@ -139,13 +139,13 @@ def timed(step: Callable[[Any], None], batches: list[Any], chosen: range) -> flo
 def ours(file: Path) -> tuple[dict[str, Block], dict[str, int]]:
     """What trains Mirada's models, with steps as `training.loop` makes them; and the models' numbers of parameters."""
     from mirada.contracts import Batch
-    from mirada.device import keep_memory, settle
+    from mirada.device import keep_memory, select_device
     from mirada.models.seq2seq import Seq2Seq, Seq2SeqConfig
     from mirada.training.config import TrainConfig
     from mirada.training.losses import CrossEntropy
     from mirada.training.optimizers import Optimizers, clip
 
-    settle("cpu", torch.get_num_threads())
+    select_device("cpu", torch.get_num_threads())
     keep_memory()
     objective = CrossEntropy()
     blocks: dict[str, Block] = {}

@@ -14,12 +14,12 @@ from mirada import config as configuration
 from mirada import models, tasks
 from mirada.bundle import Bundle
 from mirada.card import Card
-from mirada.device import settle
+from mirada.device import select_device
 from mirada.errors import BundleError, ConfigError, UsageError, counted
 from mirada.nn.blocks import lay_out
 from mirada.parsing import Malformed, check
 from mirada.tasks.task import Model, Task
-from mirada.tensors import check_forms, forms_of
+from mirada.tensors import check_specs, tensor_specs
 
 M = TypeVar("M", bound=Model)
 
@@ -39,7 +39,7 @@ def load(path: str | Path, kind: type[Model] = Model, *, device: str = "auto", t
     task = task_of(found)
     if not issubclass(task.model, kind):
         raise UsageError(f"{path}: is a model for {task.name}; use it with: mirada {task.verb} {path}")
-    where = settle(device, threads)
+    where = select_device(device, threads)
     config = found.path / "config.yaml"
     try:
         sections = {"model": models.find(configuration.model_name(found.config), task.name).config}
@@ -50,7 +50,7 @@ def load(path: str | Path, kind: type[Model] = Model, *, device: str = "auto", t
             outline = task.network(built["model"], preprocessor)
     except ConfigError as error:
         raise BundleError(f"{config}: does not describe a model ({error})") from None
-    check_forms(forms_of(outline), found.weights, found.path, BundleError)
+    check_specs(tensor_specs(outline), found.weights, found.path, BundleError)
     network = task.network(built["model"], preprocessor)
     bundles.put_weights(network, found.weights, str(found.path))
     if hasattr(network, "step"):  # it writes, token by token
