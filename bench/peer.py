@@ -1,4 +1,4 @@
-"""The peer: Hugging Face's Marian model of the same sizes, and batches for both."""
+"""The peer of the speed benchmarks: Hugging Face's Marian model of the same sizes, and batches for both."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def ours(config: TransformerConfig = SIZES, vocabulary: int = VOCABULARY) -> Tra
 
 
 def batches(pairs: int = 20_000, tokens: int = 4000) -> tuple[Batches, Tokenizer]:
-    """Batches of the built-in language, with ids spread over the whole vocabulary."""
+    """Batches of the built-in corpus."""
     select_device(threads=torch.get_num_threads())
     keep_memory()
     rows = [(example.source, example.targets[0], None) for example in builtin.training("es", "en", pairs)]
