@@ -1,7 +1,7 @@
-"""Sentences a second in translation (beam 5, batches of similar length), beside `generate` of a MarianMTModel.
+"""Beam search (beam 5, batches of similar length) in sentences per second, next to `generate` of a MarianMTModel.
 
-Both models are untrained and of the same sizes; each hypothesis is made to run to the same length, so that both do the
-same number of steps on the same sentences.
+Both models are untrained and have the same sizes. Each hypothesis runs to the same length, so that both do the same
+number of steps on the same sentences.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def main() -> None:
     ids = [side.ids[side.offsets[row] : side.offsets[row + 1]].tolist() for row in range(SENTENCES)]
     groups = list(similar([len(row) for row in ids], 1000))
     mine, theirs = ours().eval(), marian().eval()
-    with torch.no_grad():  # nobody ends early: a random model's EOS is as likely as anything
+    with torch.no_grad():  # suppress EOS, so that no hypothesis ends early
         mine.target_embedding.weight[2] = 0  # tied with the output
         mine.target_embedding.weight[2, 0] = -1000
         theirs.final_logits_bias[0, 2] = -1000

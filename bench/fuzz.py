@@ -1,4 +1,4 @@
-"""Two hundred thousand damaged files of all formats: an error of ours or a result, never a trace, a hang or a loss."""
+"""Read 200,000 damaged files of all formats: each gives a result or a one-line error; no stack trace, hang or loss."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Tokens a second in writing: an imported GPT-2 (124 M random weights) beside `generate` of a GPT2LMHeadModel.
+"""Generation in tokens per second: an imported GPT-2 (124 M random weights) next to `generate` of a GPT2LMHeadModel.
 
-The same weights, prompts, float32 and threads; both keep keys and values, both take the likeliest token, and must write
-the same text. They take turns, so that a change in the machine's mood hits both. A prompt is read within the time.
+Both use the same weights, prompts, float32 and threads, a key-value cache and greedy decoding, and must generate the
+same text. They alternate, so that changes in the machine's speed affect both. The time includes reading the prompt.
 
-To write one token, all weights are read from memory once. How long that takes alone (a plain sum over as many numbers)
-is printed too: in float32 nobody can be faster with a text at a time.
+Generating a token reads all weights from memory once. The time for that alone (a sum over as many numbers) is printed
+too: it bounds the speed for a single text in float32.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from mirada.contracts import Batch
 from mirada.decoding import DecodeConfig, decode
 from mirada.device import keep_memory
 from mirada.exchange import import_checkpoint, vocabulary
-from mirada.exchange.checkpoint import Settings
+from mirada.exchange.checkpoint import CheckpointConfig
 from mirada.loading import load
 
 TOKENS, ROUNDS = 100, 6  # the first round warms up
 CASES = ((1, 16), (1, 256), (4, 16))
-"""How many texts at a time, and how many tokens their prompts have."""
+"""Batch size and prompt length of each case."""
 
 
 def main() -> None:
@@ -41,7 +41,9 @@ def main() -> None:
         theirs = save(Path(folder) / "published")
         import_checkpoint(Path(folder) / "published", Path(folder) / "bundle")
         ours = load(Path(folder) / "bundle", device="cpu", threads=torch.get_num_threads())
-        order = vocabulary.gpt2(Path(folder) / "published", Settings(Path(folder) / "published/config.json")).order
+        order = vocabulary.gpt2(
+            Path(folder) / "published", CheckpointConfig(Path(folder) / "published/config.json")
+        ).order
     parameters = sum(weight.numel() for weight in theirs.parameters())
     seconds = reading_seconds(parameters)
     print(
@@ -54,18 +56,18 @@ def main() -> None:
 
 
 def compare(ours: Any, theirs: Any, order: Tensor, prompts: list[str]) -> None:
-    """Both go on from the same prompts, in turns."""
+    """Continue the same prompts with both models, alternately."""
     before = torch.tensor([ours.preprocessor.spelling.before(prompt) for prompt in prompts])  # [B, T]
     speeds: dict[str, list[float]] = {"mirada": [], "transformers": []}
     for round_ in range(ROUNDS):
         mine, seconds = timed(lambda: write(ours, prompts, before))
         found, their_seconds = timed(lambda: generate(theirs, order[before]))
         if order[torch.tensor(mine)].tolist() != found.tolist():
-            sys.exit("the two do not write the same text")
+            sys.exit("the two models generate different texts")
         if round_:
             speeds["mirada"].append(found.numel() / seconds)
             speeds["transformers"].append(found.numel() / their_seconds)
-    print(f"{len(prompts)} at a time, prompts of {before.shape[1]} tokens, {TOKENS} written")
+    print(f"batch of {len(prompts)}, prompts of {before.shape[1]} tokens, {TOKENS} generated")
     for name, each in speeds.items():
         print(f"    {name:14} {statistics.median(each):6.1f} tokens/s")
     ratios = sorted(a / b for a, b in zip(*speeds.values(), strict=True))
@@ -73,7 +75,7 @@ def compare(ours: Any, theirs: Any, order: Tensor, prompts: list[str]) -> None:
 
 
 def write(ours: Any, prompts: list[str], before: Tensor) -> list[list[int]]:
-    """What `mirada generate` calls; several at a time, the loop behind it."""
+    """Call what `mirada generate` calls; for several prompts, the decoding loop below it."""
     if len(prompts) == 1:
         return [list(ours.generate(prompts[0], tokens=TOKENS, beam=1).tokens)]
     batch = Batch(before[:, :0], before)
@@ -83,7 +85,7 @@ def write(ours: Any, prompts: list[str], before: Tensor) -> list[list[int]]:
 
 @torch.inference_mode()
 def generate(theirs: Any, ids: Tensor) -> Tensor:
-    # Without an EOS there is nothing to look for: the fastest way to make it write to the end.
+    # without EOS it always generates all tokens
     written: Tensor = theirs.generate(
         ids,
         attention_mask=torch.ones_like(ids),
@@ -102,13 +104,13 @@ def timed(call: Callable[[], Any]) -> tuple[Any, float]:
 
 
 def reading_seconds(numbers: int) -> float:
-    """The time it takes to read so many numbers from memory."""
+    """The time to read that many numbers from memory."""
     some = torch.ones(numbers)
     return min(timed(some.sum)[1] for _ in range(5))
 
 
 def save(folder: Path) -> Any:
-    """A GPT-2 with random weights, published in the usual layout; a letter is a token."""
+    """Save a GPT-2 with random weights in Hugging Face's layout; each letter is a token."""
     import transformers
     from tokenizers import pre_tokenizers
 
@@ -117,8 +119,8 @@ def save(folder: Path) -> Any:
     torch.manual_seed(1)
     model = transformers.GPT2LMHeadModel(transformers.GPT2Config()).eval()
     with torch.no_grad():
-        model.transformer.wpe.weight.mul_(50)  # so that the text varies from place to place
-        model.transformer.wte.weight[-1] = 0  # <|endoftext|> scores 0, and is never the likeliest
+        model.transformer.wpe.weight.mul_(50)  # so that the text varies
+        model.transformer.wte.weight[-1] = 0  # <|endoftext|> has logit 0 and is never chosen
     model.save_pretrained(folder)
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
     words = [*letters, *(f"word {number}" for number in range(len(letters), 50256)), "<|endoftext|>"]

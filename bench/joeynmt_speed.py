@@ -1,17 +1,17 @@
-"""Target tokens a second in training: `seq2seq-lstm+additive` beside JoeyNMT's recurrent encoder–decoder.
+"""Training in target tokens per second: `seq2seq-lstm+additive` next to JoeyNMT's recurrent encoder–decoder.
 
-Same sizes, batches, dropout, clipping, Adam and threads; neither smooths labels. All take turns, a few steps each, so
-that a change in the machine's mood hits all of them.
+All have the same sizes, batches, dropout, clipping, Adam and threads, without label smoothing. They alternate, a few
+steps each, so that changes in the machine's speed affect all of them.
 
-    mirada after    c_t = attend(s_t): no step waits for a context, so all attend at once
-    mirada before   c_t = attend(s_{t−1}) goes into the step: step by step
-    joeynmt fed     its default: step by step, c_t = attend(s_t), u_{t−1} goes into the step; `before` is the nearest
+    mirada after    c_t = attend(s_t): no step depends on a context, so attention is computed for all steps at once
+    mirada before   c_t = attend(s_{t−1}) is an input of the step: step by step
+    joeynmt fed     its default (input feeding): step by step, c_t = attend(s_t), u_{t−1} is an input of the step;
+                    `before` is closest to it
     joeynmt unfed   `input_feeding: False`: the formulas of `after`, still step by step
-    helped …        JoeyNMT with two things that Mirada brings along: an allocator that keeps memory, and fused Adam
+    helped …        JoeyNMT with two of Mirada's optimizations: an allocator that keeps memory, and fused Adam
 
-JoeyNMT lives in an environment of its own, made on the first run in the user's cache, as processes that work when they
-are told to. Their half of this file runs where Mirada is not installed, and ours where JoeyNMT is not: each imports its
-own.
+JoeyNMT has its own environment, created on the first run in the user's cache, and runs in worker processes. Their part
+of this file runs without Mirada and ours without JoeyNMT: each imports its own.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ import torch
 
 VERSION = "2.3.0"
 INSTALLED = "MIRADA_BENCH_JOEYNMT"
-"""The environment variable that names a Python which has JoeyNMT; without it one is made."""
+"""The environment variable with the path of a Python that has JoeyNMT; without it, an environment is created."""
 WIDTH, DROPOUT, CLIP, RATE = 256, 0.1, 1.0, 3e-4  # one layer, all embeddings tied
 VOCABULARY = int(os.environ.get("MIRADA_BENCH_VOCABULARY", "8000"))
-"""The larger it is, the more of the time goes into the output layer, which is the same product for all."""
+"""A larger vocabulary means more time in the output layer, which is the same product for all."""
 ROUNDS, STEPS = 8, 2  # the first round warms up
 SHORTEST, LONGEST, CELLS = 5, 30, 4000  # words in a sentence; tokens in a batch, about half of them target
 PAIRS = (
@@ -51,7 +51,7 @@ PAIRS = (
 )
 
 Block = Callable[[range], float]
-"""Trains on the batches of these numbers; the seconds it took."""
+"""Trains on the batches with these numbers; returns the seconds."""
 
 
 def main() -> None:
@@ -79,7 +79,7 @@ def main() -> None:
 
 
 def take_turns(blocks: dict[str, Block], counts: list[int]) -> dict[str, list[float]]:
-    """Target tokens a second of everybody, in each round but the first."""
+    """Target tokens per second of each model, in every round but the first."""
     speeds: dict[str, list[float]] = {name: [] for name in blocks}
     for round_ in range(ROUNDS):
         chosen = range(round_ * STEPS, (round_ + 1) * STEPS)
@@ -95,7 +95,7 @@ def take_turns(blocks: dict[str, Block], counts: list[int]) -> dict[str, list[fl
 
 
 def write_batches(file: Path) -> list[int]:
-    """Random words in sentences of 5 to 30, in batches of similar length; how many target tokens each has."""
+    """Write random sentences of 5 to 30 words in batches of similar length; returns the target tokens of each batch."""
     from mirada.contracts import BOS, EOS, PAD
     from mirada.data.batching import by_length, cut
 
@@ -137,15 +137,15 @@ def timed(step: Callable[[Any], None], batches: list[Any], chosen: range) -> flo
 
 
 def ours(file: Path) -> tuple[dict[str, Block], dict[str, int]]:
-    """What trains Mirada's models, with steps as `training.loop` makes them; and the models' numbers of parameters."""
+    """Mirada's models, with the steps of `training.loop`, and their numbers of parameters."""
     from mirada.contracts import Batch
-    from mirada.device import keep_memory, settle
+    from mirada.device import keep_memory, select_device
     from mirada.models.seq2seq import Seq2Seq, Seq2SeqConfig
     from mirada.training.config import TrainConfig
     from mirada.training.losses import TargetTokenLoss
     from mirada.training.optimizers import Optimizers, clip
 
-    settle("cpu", torch.get_num_threads())
+    select_device("cpu", torch.get_num_threads())
     keep_memory()
     objective = TargetTokenLoss()
     blocks: dict[str, Block] = {}
@@ -176,20 +176,20 @@ def ours(file: Path) -> tuple[dict[str, Block], dict[str, int]]:
 
 
 def interpreter() -> str:
-    """A Python that has JoeyNMT: the one that is named, or that of an environment in the cache, made when missing."""
+    """A Python that has JoeyNMT: the given one, or that of an environment in the cache, created if missing."""
     named = os.environ.get(INSTALLED)
     if named:
         if not serves(named):
-            sys.exit(f"{INSTALLED}={named} is not a Python (3.11 or later) with a JoeyNMT that can be imported")
+            sys.exit(f"{INSTALLED}={named} is not a Python (3.11 or later) that can import JoeyNMT")
         return named
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = cache / f"mirada-bench-joeynmt-{VERSION}"
     python = str(folder / ("Scripts" if os.name == "nt" else "bin") / "python")
     if serves(python):
         return python
-    print(f"installing JoeyNMT {VERSION} in {folder}, once; it takes some minutes", flush=True)
+    print(f"installing JoeyNMT {VERSION} in {folder}; this takes some minutes, only once", flush=True)
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-    # The same torch as here. JoeyNMT does not name importlib_metadata, nor which sentencepiece it works with.
+    # The same torch as here. JoeyNMT does not declare importlib_metadata, nor the sentencepiece version it needs.
     wanted = [f"torch=={torch.__version__.partition('+')[0]}", "sentencepiece==0.2.0", "importlib_metadata"]
     command = [python, "-m", "pip", "install", "--quiet", f"joeynmt=={VERSION}", *wanted]
     installed = subprocess.run(command, capture_output=True, text=True)
@@ -197,7 +197,7 @@ def interpreter() -> str:
         said = [line for line in installed.stderr.splitlines() if line.startswith("ERROR")]
         sys.exit(
             f"JoeyNMT {VERSION} could not be installed in {folder} ({said[-1] if said else 'it cannot be imported'}): "
-            f"pip needs the network once; or set {INSTALLED} to a Python that has JoeyNMT"
+            f"the first run needs a network connection; or set {INSTALLED} to a Python that has JoeyNMT"
         )
     return python
 
@@ -210,10 +210,10 @@ def serves(python: str) -> bool:
 
 
 def peer(python: str, file: Path, kind: str) -> subprocess.Popen[str]:
-    """A process of JoeyNMT's; `helped`, with the allocator's settings of `device.keep_memory`."""
+    """Start a JoeyNMT worker; `helped` has the allocator settings of `device.keep_memory`."""
     keep = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(2**31 - 1), "MALLOC_TOP_PAD_": str(64 * 2**20)}
     environment = {**os.environ, **(keep if kind == "helped" else {})}
-    # -P: the folder of this file is not one to import from
+    # -P: do not import from the folder of this file
     command = [python, "-P", __file__, str(file), kind, str(torch.get_num_threads())]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
 
@@ -228,7 +228,7 @@ def answer(process: subprocess.Popen[str]) -> Any:
     assert process.stdout is not None
     line = process.stdout.readline()
     if not line:
-        sys.exit("JoeyNMT's process ended early; what it said is above")
+        sys.exit("JoeyNMT's process ended early; see its output above")
     return json.loads(line)
 
 
@@ -236,7 +236,7 @@ def answer(process: subprocess.Popen[str]) -> Any:
 
 
 def joeynmt_model(fed: bool) -> Any:
-    """JoeyNMT's model of our sizes."""
+    """A JoeyNMT model of our sizes."""
     from joeynmt.model import build_model  # type: ignore[import-not-found]
     from joeynmt.vocabulary import Vocabulary  # type: ignore[import-not-found]
 
@@ -260,7 +260,7 @@ def joeynmt_model(fed: bool) -> Any:
 
 
 def joeynmt_batch(source: torch.Tensor, target: torch.Tensor) -> Any:
-    """Its ids are ours + 1, for its 0 is the unknown word."""
+    """A JoeyNMT batch; its ids are ours + 1, because its 0 is the unknown token."""
     from joeynmt.batch import Batch  # type: ignore[import-not-found]
 
     lengths, rows, cpu = (source != 0).sum(1), torch.arange(len(source)), torch.device("cpu")
@@ -268,7 +268,7 @@ def joeynmt_batch(source: torch.Tensor, target: torch.Tensor) -> Any:
 
 
 def serve(file: Path, kind: str, threads: int) -> None:
-    """Say what there is to train, then train on what is asked for, with steps as JoeyNMT's `training.py` makes them."""
+    """Announce the models, then train on the requested batches, with the steps of JoeyNMT's `training.py`."""
     from joeynmt.builders import build_optimizer  # type: ignore[import-not-found]
 
     logging.disable(logging.INFO)

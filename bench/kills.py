@@ -1,8 +1,8 @@
-"""200 kills −9: every run resumes and ends equal to an undisturbed one, and a bundle that was there stays usable.
+"""Send 200 kill -9: every run resumes and ends like an undisturbed one, and an existing bundle stays usable.
 
-The moments are drawn: the first second of the process, the first writes to the folder, the writing of a checkpoint, the
-writing and moving of the bundle, and any. Every second run replaces a finished bundle (`--overwrite`). After each kill
-a bundle that was there is opened and translates. `python -m bench.kills 60` kills fewer times.
+The moments are random: the first second of the process, the first writes to the folder, the writing of a checkpoint,
+the writing and moving of the bundle, or any. Every second run replaces a finished bundle (`--overwrite`); after each
+kill that bundle is loaded and translates. `python -m bench.kills 60` sends fewer kills.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SENTENCE = "el gato rojo ve el tren"
 
 
 def snapshot(folder: Path) -> set[str]:
-    """The names of everything in a folder, also while it is changed."""
+    """The paths of everything in a folder, even while it changes."""
     try:
         return {str(path) for path in folder.rglob("*")}
     except OSError:
@@ -36,7 +36,7 @@ def snapshot(folder: Path) -> set[str]:
 
 
 def moments(out: Path, once: float) -> dict[str, tuple[Callable[[], bool], float]]:
-    """Kinds of moments: what has to happen before, and how many seconds later the kill comes at most."""
+    """Kinds of moments: the event to wait for, and the longest delay of the kill after it in seconds."""
     there, checkpoints = snapshot(out), snapshot(out / "run" / "checkpoints")
     return {
         "the first second": (lambda: True, 1.0),
@@ -48,7 +48,7 @@ def moments(out: Path, once: float) -> dict[str, tuple[Callable[[], bool], float
 
 
 def has_begun(out: Path) -> bool:
-    """Whether the folder's training is the one that is to be killed: then it is resumed, else started again."""
+    """Whether the run in the folder has begun, so that it is resumed and not started again."""
     found = (out / name / "config.yaml" for name in ("run.next", "run"))
     return any(path.exists() and configuration.read(path)["train"]["steps"] == STEPS for path in found)
 

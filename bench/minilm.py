@@ -1,8 +1,8 @@
-"""A published BERT (all-MiniLM-L6-v2, 84 MB from PyPI), imported, beside the same files in `transformers`.
+"""Compare an imported BERT (all-MiniLM-L6-v2, 84 MB from PyPI) with the same files in `transformers`.
 
-The ids of 200 texts must be equal, their hidden states within 1e-8 in float64 and 1e-4 in float32, each text alone and
-in padded batches. The means of the states are sentence vectors: they must say that a dog is nearer to a puppy than to
-the stock market.
+The token ids of 200 texts must be equal, and their hidden states within 1e-8 in float64 and 1e-4 in float32, for single
+texts and in padded batches. The mean states are sentence embeddings: "dog" must be closer to "puppy" than to "stock
+market".
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mirada import builtin
 from mirada.contracts import EOS
 from mirada.data.tokenizer import Tokenizer
 from mirada.exchange import read_checkpoint, vocabulary
-from mirada.exchange.checkpoint import Settings
+from mirada.exchange.checkpoint import CheckpointConfig
 from mirada.models.bert import BertForPretraining
 from mirada.tasks.sequences import pad
 
@@ -45,7 +45,7 @@ DOG, PUPPY, STOCK = "A dog runs in the park.", "A puppy plays on the grass.", "T
 
 
 def texts() -> list[str]:
-    """The odd ones, and sentences of the built-in languages, alone and in rows."""
+    """Odd texts, and sentences of the built-in corpus, one or several per text."""
     chance = random.Random(1)
     pairs = [example for name in ("es-en", "pt-es") for example in builtin.choose(name, "training", 300, 1)]
     sentences = [pair.source for pair in pairs]
@@ -64,7 +64,7 @@ def their_ids(folder: Path, given: list[str]) -> list[list[int]]:
 def largest_difference(
     ours: BertForPretraining, theirs: Any, ids: list[list[int]], order: Tensor, size: int
 ) -> tuple[float, list[Tensor]]:
-    """Over all hidden states of all texts, in batches of a size; and the mean state of each text."""
+    """The largest difference over all hidden states, in batches of a given size; and the mean state of each text."""
     largest, means = 0.0, []
     for first in range(0, len(ids), size):
         batch = pad([[*row, EOS] for row in ids[first : first + size]])
@@ -87,20 +87,20 @@ def main() -> None:
     assert isinstance(ours, BertForPretraining)
     assert isinstance(tokenizer, Tokenizer)
     theirs: Any = BertModel.from_pretrained(folder).eval()
-    order = vocabulary.bert(folder, Settings(folder / "config.json")).order
+    order = vocabulary.bert(folder, CheckpointConfig(folder / "config.json")).order
 
     given = [*texts(), DOG, PUPPY, STOCK]
     ids = [row[:LONGEST] for row in tokenizer.encode(given)]
     expected = [row[:LONGEST] for row in their_ids(folder, given)]
     differ = sum(order[row].tolist() != other for row, other in zip(ids, expected, strict=True))
-    print(f"{len(given)} texts of {min(map(len, ids))} to {max(map(len, ids))} tokens; {differ} have other ids")
+    print(f"{len(given)} texts of {min(map(len, ids))} to {max(map(len, ids))} tokens; {differ} with different ids")
     failed = differ > 0
     for kind, limit in ((torch.float32, 1e-4), (torch.float64, 1e-8)):
         for size, name in ((1, "alone"), (BATCH, f"batches of {BATCH}, padded")):
             worst, means = largest_difference(ours.to(kind), theirs.to(kind), ids, order, size)
             failed |= worst > limit
-            print(f"{str(kind).removeprefix('torch.')}, {name}: the largest difference of a state is {worst:.1e}")
+            print(f"{str(kind).removeprefix('torch.')}, {name}: largest difference of a hidden state {worst:.1e}")
     dog, puppy, stock = (mean / mean.norm() for mean in means[-3:])
-    print(f"cosines: dog and puppy {float(dog @ puppy):.3f}, dog and stock market {float(dog @ stock):.3f}")
+    print(f"cosine similarity: dog and puppy {float(dog @ puppy):.3f}, dog and stock market {float(dog @ stock):.3f}")
     if failed or dog @ puppy <= dog @ stock:
-        sys.exit("the imported model is not the published one")
+        sys.exit("the imported model differs from the published one")

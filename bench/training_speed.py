@@ -1,6 +1,6 @@
-"""Tokens a second in training, beside a MarianMTModel of the same sizes: same batches, optimiser and loss.
+"""Training in tokens per second, next to a MarianMTModel of the same sizes: same batches, optimizer and loss.
 
-The two take turns, a few steps each, so that a change in the machine's mood hits both.
+The two alternate, a few steps each, so that changes in the machine's speed affect both.
 """
 
 from __future__ import annotations

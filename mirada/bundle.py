@@ -1,19 +1,19 @@
-"""What training leaves and everything else reads: a directory of plain files, no pickles, no code.
+"""Write and read bundles: directories of plain files that hold a trained model. No pickles, no code.
 
-    model.safetensors   the weights alone: equal weights, equal bytes
-    tokenizer.json, …   what its task needs besides: tokenizers, labels, a scale
-    config.yaml         the whole effective configuration, files by their names alone
+    model.safetensors   the weights; equal weights have equal bytes
+    tokenizer.json, …   the task's other files: tokenizers, labels, scaling
+    config.yaml         the complete configuration, with file names instead of paths
     card.json           format version, task, languages, scores, data, software; sha256 of the other files
-    curves.png          how it learned
-    data/               text of the training data: dev.jsonl, the examples that the scores were measured on, and
-                        excluded.tsv, the lines that were left out; may be left out of a bundle that is handed on
-    run/                the training itself, see `mirada.training.workspace`; may be deleted
+    curves.png          learning curves
+    data/               text from the training data: the dev set (dev.jsonl) and the excluded lines (excluded.tsv);
+                        optional, may be removed before sharing a bundle
+    run/                the training run, see `mirada.training.workspace`; may be deleted
 
 A bundle is replaced as a whole. The new one is written to `bundle.partial/`, which is then renamed to `bundle.new/`:
-from that moment it is the bundle. Its files are then moved up one by one, the card last, and whoever reads looks for
-each file in `bundle.new/` first. So there is a whole bundle at any moment, the old one or the new one.
+from that moment it is the bundle. Its files are then moved up one by one, the card last, and readers look for each file
+in `bundle.new/` first. So there is a complete bundle at any moment, the old one or the new one.
 
-Format 1 had dev.jsonl, excluded.tsv and the training's log.jsonl beside the card, and absolute paths.
+Format 1 had dev.jsonl, excluded.tsv and the training log (log.jsonl) next to the card, and absolute paths.
 """
 
 from __future__ import annotations
@@ -37,34 +37,34 @@ from mirada import config as configuration
 from mirada.card import check_card
 from mirada.errors import BundleError
 from mirada.files import read_bytes, sync_folder, write_bytes, write_text
-from mirada.tensors import check_forms, forms_of, load_tensors, read_content
+from mirada.tensors import check_specs, load_tensors, read_content, tensor_specs
 
 FORMAT = 3
 """What is written today; older bundles are read too. 2: text of the data in `data/`. 3: tasks have other names."""
-LARGEST_WEIGHT = 1e9
-"""No trained model has larger ones, and what is computed with such numbers is not finite."""
+MAX_WEIGHT = 1e9
+"""No trained model has larger weights, and results computed with them would not be finite."""
 PARTIAL, NEW = "bundle.partial", "bundle.new"
-"""Folders inside a bundle: the next one while it is written, and while it is moved to its place."""
+"""Folders inside a bundle: the next bundle while it is written, and while it is moved into place."""
 DEV, EXCLUDED = "data/dev.jsonl", "data/excluded.tsv"
 QUOTES = ("examples", "misses")
-"""What reports and scores call the text that they quote from the data."""
+"""Fields of reports and scores that quote text from the data."""
 FORMAT_1_FILES = ("dev.jsonl", "excluded.tsv", "log.jsonl")
 
 
 @dataclass
 class Bundle:
-    """An opened bundle: everything but the model, which its task builds from it."""
+    """The contents of a bundle, from which its task builds the model."""
 
     path: Path
     card: dict[str, Any]
     config: configuration.Values
     files: dict[str, bytes]
-    """What the task put into it."""
+    """The task's files, by name."""
     weights: dict[str, Tensor]
 
 
 def weights_of(model: nn.Module) -> dict[str, Tensor]:
-    """A model's weights by name, each tensor once (tied ones under their first name), in the order of the names."""
+    """A model's weights sorted by name, each tensor once (tied ones under their first name)."""
     seen: set[int] = set()
     weights = {}
     for name, tensor in sorted(model.state_dict().items()):
@@ -75,8 +75,8 @@ def weights_of(model: nn.Module) -> dict[str, Tensor]:
 
 
 def put_weights(model: nn.Module, weights: Mapping[str, Tensor], where: str) -> None:
-    """Fill a model with weights; names and shapes must be those of the model, exactly."""
-    check_forms(forms_of(model), weights, where, BundleError)
+    """Load weights into a model; names, shapes and dtypes must match exactly."""
+    check_specs(tensor_specs(model), weights, where, BundleError)
     model.load_state_dict(dict(weights), strict=False)
 
 
@@ -91,9 +91,9 @@ def write(
     extra: Mapping[str, bytes],
     optional: Mapping[str, bytes] | None = None,
 ) -> None:
-    """Write a bundle's files into a folder, those of the task (`extra`) among them, the card last.
+    """Write a bundle's files into a folder, including the task's (`extra`), the card last.
 
-    `optional` ones, which may be in the folder `data`, are not needed to use the model.
+    `optional` files, which may be in the folder `data`, are not needed to use the model.
     """
     config, card = _without_paths(config, card)
     files = {
@@ -122,7 +122,7 @@ def publish(
     extra: Mapping[str, bytes],
     optional: Mapping[str, bytes],
 ) -> None:
-    """Write a bundle in the place of the one in `folder`, if there is one; a kill leaves one of them whole."""
+    """Write a bundle to `folder`, replacing the one there; a kill leaves one of them complete."""
     finish_publishing(folder)
     shutil.rmtree(folder / PARTIAL, ignore_errors=True)
     (folder / PARTIAL).mkdir()
@@ -133,7 +133,7 @@ def publish(
 
 
 def finish_publishing(folder: Path) -> None:
-    """Move a bundle that is written to its place; what a kill interrupted is finished."""
+    """Move a written bundle into place, also after a kill interrupted that."""
     new = folder / NEW
     if (new / "card.json").exists():
         names = set(_members(read_card(folder)))
@@ -152,7 +152,7 @@ def finish_publishing(folder: Path) -> None:
 
 
 def _members(card: Mapping[str, Any]) -> list[str]:
-    """The files of a bundle besides its card."""
+    """The files of a bundle except its card."""
     old = FORMAT_1_FILES if card["format"] == 1 else ()
     return [*card["files"], *card.get("optional", {}), *old]
 
@@ -162,7 +162,7 @@ def _members_at_the_top(folder: Path) -> set[str]:
     try:
         card = check_card(_read_file(folder / "card.json", None), folder / "card.json", FORMAT)
         return {name for name in _members(card) if (folder / name).is_file()}
-    except BundleError:  # there is none, or nobody can tell what belonged to it
+    except BundleError:  # there is none, or its files are not known
         return set()
 
 
@@ -171,7 +171,7 @@ def _digests(files: Mapping[str, bytes]) -> dict[str, str]:
 
 
 def _without_paths(config: configuration.Values, card: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """A configuration and a card in which each file is called by its name alone: where it lay is nobody's business."""
+    """Replace absolute paths in a configuration and a card with file names, for privacy."""
     paths = {text for text in _texts(config) if Path(text).is_absolute() and Path(text).name}
     found = "|".join(map(re.escape, sorted(paths, key=len, reverse=True)))
     pattern = re.compile(rf"(?<![\w.-])(?:{found})(?![\w-])" if found else r"(?!)")
@@ -183,8 +183,8 @@ def _without_paths(config: configuration.Values, card: Mapping[str, Any]) -> tup
             return {key: shorten(part) for key, part in value.items()}
         return [shorten(part) for part in value] if isinstance(value, (list, tuple)) else value
 
-    said = {key: shorten(card[key]) for key in ("data", "base") if key in card}
-    return shorten(config), {**card, **said}
+    shortened = {key: shorten(card[key]) for key in ("data", "base") if key in card}
+    return shorten(config), {**card, **shortened}
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -195,9 +195,9 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _without_quotes(value: Any) -> Any:
-    """A report or scores without the sentences that they quote."""
+    """Remove text quoted from the data from a report or scores."""
     if isinstance(value, Mapping):
-        quotes = [key for key in QUOTES if isinstance(value.get(key), (list, tuple))]  # not: a class of that name
+        quotes = [key for key in QUOTES if isinstance(value.get(key), (list, tuple))]  # not a class of that name
         return {key: _without_quotes(part) for key, part in value.items() if key not in quotes}
     return [_without_quotes(part) for part in value] if isinstance(value, (list, tuple)) else value
 
@@ -206,13 +206,13 @@ def _without_quotes(value: Any) -> Any:
 
 
 def read(path: Path) -> Bundle:
-    """Open a bundle; a damaged, incomplete or newer one is refused with the reason."""
+    """Read a bundle; refuse a damaged, incomplete or newer one with the reason."""
     while True:
         before = _stamp(path)
         try:
             return _read(path)
         except BundleError:
-            if _stamp(path) == before:  # else it was replaced while we read
+            if _stamp(path) == before:  # otherwise it was replaced meanwhile
                 raise
 
 
@@ -220,18 +220,18 @@ def _read(path: Path) -> Bundle:
     card = read_card(path)
     need(card["files"], path, "model.safetensors", "config.yaml")
     contents = {name: _read_member(path, name, digest) for name, digest in card["files"].items()}
-    weights = load_tensors(contents.pop("model.safetensors"), path / "model.safetensors", BundleError, LARGEST_WEIGHT)
+    weights = load_tensors(contents.pop("model.safetensors"), path / "model.safetensors", BundleError, MAX_WEIGHT)
     config = configuration.parse(contents["config.yaml"], path / "config.yaml")
     return Bundle(path, card, config, contents, weights)
 
 
 def exists(path: Path) -> bool:
-    """Whether a folder holds a bundle, whole or damaged."""
+    """Whether a folder contains a bundle, complete or damaged."""
     return _stamp(path) is not None
 
 
 def read_dev(path: Path) -> str | None:
-    """The dev set of a bundle as text, unless it was left out of it."""
+    """Read the dev set of a bundle as text, unless it was removed."""
     card = read_card(path)
     name = _dev_name(card)
     if name is None or not any((folder / name).exists() for folder in (path / NEW, path)):
@@ -245,7 +245,7 @@ def _dev_name(card: Mapping[str, Any]) -> str | None:
 
 
 def copy(path: Path, to: Path) -> None:
-    """Copy a bundle with its dev set, and nothing else, into an empty folder; a copy that has a card is whole."""
+    """Copy a bundle and its dev set into an empty folder, the card last."""
     read(path)
     card, dev = read_card(path), read_dev(path)
     for name, digest in card["files"].items():
@@ -259,12 +259,12 @@ def copy(path: Path, to: Path) -> None:
 
 
 def read_config(path: Path) -> configuration.Values:
-    """The configuration of a bundle."""
+    """Read the configuration of a bundle."""
     return configuration.parse(_read_member(path, "config.yaml", None), path / "config.yaml")
 
 
 def _stamp(path: Path) -> tuple[Path, int, int] | None:
-    """Which card a bundle has now."""
+    """Identify the current card of a bundle."""
     for card in (path / NEW / "card.json", path / "card.json"):
         try:
             found = card.stat()
@@ -275,7 +275,7 @@ def _stamp(path: Path) -> tuple[Path, int, int] | None:
 
 
 def _read_member(folder: Path, name: str, digest: str | None) -> bytes:
-    """A file of a bundle, which may not have been moved to its place yet."""
+    """Read a file of a bundle, which may not have been moved into place yet."""
     new = folder / NEW / name
     if new.exists():
         try:
@@ -287,20 +287,20 @@ def _read_member(folder: Path, name: str, digest: str | None) -> bytes:
 
 
 def need(files: Mapping[str, Any], path: Path, *names: str) -> None:
-    """Refuse a bundle that does not have these files."""
+    """Refuse a bundle without these files."""
     missing = [name for name in names if name not in files]
     if missing:
-        raise BundleError(f"{path}: its card does not name {missing[0]}, so this is no whole bundle")
+        raise BundleError(f"{path}: its card does not list {missing[0]}, so the bundle is incomplete")
 
 
 def read_card(path: Path) -> dict[str, Any]:
-    """A bundle's card alone, checked for its format."""
+    """Read and check a bundle's card."""
     if not path.is_dir():
         what = "there is no such directory" if not path.exists() else "is a file, not a bundle directory"
         raise BundleError(f"{path}: {what}; a bundle is what `mirada train --out` writes")
     if not exists(path):
         if any((path / name).exists() for name in ("run/config.yaml", "run.new/config.yaml", "config.yaml")):
-            raise BundleError(f"{path}: its training has not finished; go on with: mirada train --resume {path}")
+            raise BundleError(f"{path}: its training has not finished; resume it with: mirada train --resume {path}")
         raise BundleError(f"{path}: is not a bundle (it has no card.json)")
     return check_card(_read_member(path, "card.json", None), path / "card.json", FORMAT)
 
@@ -313,7 +313,7 @@ def _read_file(path: Path, digest: str | None) -> bytes:
 
 
 def software() -> dict[str, str]:
-    """The versions that a result depends on."""
+    """The software versions that a result depends on."""
     from mirada import __version__
 
     return {"mirada": __version__, "python": platform.python_version(), "torch": torch.__version__}

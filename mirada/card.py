@@ -1,4 +1,4 @@
-"""What a bundle's card.json says of it, as one checked shape; what it says besides is kept as it is."""
+"""The schema of a bundle's card.json; further fields are kept unchanged."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from mirada.parsing import Malformed, check, load_json
 Count = Annotated[int, Field(ge=0)]
 
 
-def _plain(name: str) -> str:
-    """A name inside the bundle: no way out of it, and nothing that cannot be shown."""
+def _file_name(name: str) -> str:
+    """Check a relative path inside the bundle, in printable characters."""
     path = PurePosixPath(name)
     plain = name.isprintable() and str(path) == name and name not in ("", ".")
     if not plain or path.is_absolute() or ".." in path.parts:
-        raise ValueError("is no name of a file in the bundle")
+        raise ValueError("is not the name of a file in the bundle")
     return name
 
 
-FileName = Annotated[str, AfterValidator(_plain)]
+FileName = Annotated[str, AfterValidator(_file_name)]
 Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
@@ -32,7 +32,7 @@ class _Part(BaseModel):
 
 
 class Training(_Part):
-    """How it was trained."""
+    """The training run."""
 
     finished: bool = True
     steps: Count = 0
@@ -43,7 +43,7 @@ class Training(_Part):
 
 
 class Score(_Part):
-    """A figure, how it is shown, and how it was measured."""
+    """A score with its number of digits and its signature."""
 
     name: str
     value: float
@@ -52,13 +52,13 @@ class Score(_Part):
 
 
 class Scores(_Part):
-    """All figures of an evaluation."""
+    """The scores of an evaluation."""
 
     scores: list[Score] = []
 
 
 class Origin(_Part):
-    """Where a model comes from that was not trained here."""
+    """The checkpoint that a model was imported from."""
 
     type: str
     from_: str = Field("?", alias="from")
@@ -66,21 +66,21 @@ class Origin(_Part):
 
 
 class Languages(_Part):
-    """What a translator translates."""
+    """The languages of a translator."""
 
     source: str | None = None
     target: str | None = None
 
 
 class BaseScores(_Part):
-    """What a fine-tuned model and its base scored, by data and measure."""
+    """Scores of a fine-tuned model and its base model, by data set and metric."""
 
     before: dict[str, dict[str, FiniteFloat]] = {}
     after: dict[str, dict[str, FiniteFloat]] | None = None
 
 
 class Card(_Part):
-    """What is read of a card."""
+    """The fields of a card."""
 
     format: Annotated[StrictInt, Field(ge=1)]
     task: str
@@ -103,15 +103,15 @@ class _Version(_Part):
 
 
 def check_card(content: bytes, where: Path, newest: int) -> dict[str, Any]:
-    """The card of a bundle, checked; one of a newer format is refused, whatever its shape."""
+    """Parse and check a bundle's card; refuse a newer format, whatever its schema."""
     values = current_names(load_json(content, dict[str, Any], where, BundleError))
     try:
         version: _Version = check(_Version, values)
         if version.format > newest:
             software = version.software if isinstance(version.software, dict) else {}
             raise BundleError(
-                f"{where.parent}: has format {version.format}, this Mirada reads up to {newest}: install a newer one "
-                f"(it was written by {str(software.get('mirada', 'an unknown version'))[:40]!r})"
+                f"{where.parent}: has format {version.format}, but this Mirada reads up to {newest}: install a "
+                f"newer one (it was written by {str(software.get('mirada', 'an unknown version'))[:40]!r})"
             )
         card: Card = check(Card, values)
     except Malformed as fault:

@@ -1,7 +1,6 @@
-"""The mechanics of configuration: YAML, overrides, presets; every problem reported at once, with the nearest name.
+"""Read, merge and check settings; all problems are reported at once, with the nearest valid name.
 
-Each layer owns its section (a `Section` subclass next to the code that reads it). This file only reads, merges and
-reports.
+Sections (`Section` subclasses) are defined next to the code that uses them; none is known here.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ from mirada.parsing import Malformed, parse_yaml
 Values = dict[str, Any]
 """Settings as plain nested values: {"model": {"width": 256}, …}."""
 
-DEEPEST = 4
-"""Names in a setting's path, section included; no setting is deeper."""
+MAX_DEPTH = 4
+"""The most names in a setting's path, including the section."""
 
 OPTIONS = {
     "train.minutes": "--minutes",
@@ -46,44 +45,41 @@ OPTIONS = {
     "decode.top_k": "--top-k",
     "decode.top_p": "--top-p",
 }
-"""Settings that an option of the command line sets."""
+"""Settings that have a command-line option."""
 
-FOREIGN_NAMES: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(["learning_rate", "max_lr", "peak_lr", "base_lr"], ("lr",)),
-    **dict.fromkeys(["batch_size", "batch", "max_tokens_per_batch", "per_device_train_batch_size"], ("batch_tokens",)),
-    **dict.fromkeys(["num_epochs", "n_epochs", "max_epochs", "max_epoch", "num_train_epochs"], ("epochs",)),
-    **dict.fromkeys(["num_steps", "max_steps", "train_steps", "max_update", "updates", "iterations"], ("steps",)),
-    **dict.fromkeys(["warmup_steps", "warmup_updates", "num_warmup_steps"], ("warmup",)),
-    **dict.fromkeys(["scheduler", "lr_scheduler", "lr_scheduler_type", "lr_schedule"], ("schedule",)),
-    **dict.fromkeys(["optim", "optimiser"], ("optimizer",)),
-    **dict.fromkeys(["max_grad_norm", "clip_norm", "grad_clip", "clip_grad_norm", "gradient_clip_val"], ("clip",)),
-    **dict.fromkeys(["gradient_accumulation_steps", "update_freq", "accum_count"], ("accumulate",)),
-    **dict.fromkeys(["l2", "l2_penalty", "regularization"], ("penalty",)),
-    **dict.fromkeys(["eval_steps", "eval_every", "validation_freq", "valid_steps"], ("validate_every",)),
-    **dict.fromkeys(["save_steps", "save_every", "save_checkpoint_steps"], ("checkpoint_every",)),
-    **dict.fromkeys(["early_stopping", "early_stopping_patience"], ("patience",)),
-    **dict.fromkeys(["random_seed", "manual_seed"], ("seed",)),
-    **dict.fromkeys(["num_threads", "n_threads", "num_workers"], ("threads",)),
-    **dict.fromkeys(["hidden_size", "hidden_dim", "d_model", "dim", "n_embd", "rnn_size", "units"], ("width",)),
-    **dict.fromkeys(["embedding_dim", "embedding_size", "embed_dim", "emb_dim"], ("width",)),
-    **dict.fromkeys(
-        ["num_layers", "n_layers", "n_layer", "num_hidden_layers", "layers", "depth"],
-        ("layers", "encoder_layers", "decoder_layers"),
-    ),
-    **dict.fromkeys(["n_heads", "num_heads", "n_head", "nhead", "num_attention_heads"], ("heads",)),
-    **dict.fromkeys(
-        ["d_ff", "ff_size", "ffn_dim", "dim_feedforward", "intermediate_size", "n_inner"], ("feed_forward",)
-    ),
-    **dict.fromkeys(["dropout_rate", "dropout_prob", "hidden_dropout_prob", "p_dropout"], ("dropout",)),
-    **dict.fromkeys(["max_len", "max_seq_len", "max_seq_length", "block_size", "n_positions"], ("max_length",)),
-    **dict.fromkeys(["context", "context_length", "n_ctx", "max_position_embeddings"], ("max_length",)),
-    **dict.fromkeys(["vocab", "vocab_size", "n_vocab", "voc_limit", "num_words"], ("vocabulary",)),
-    **dict.fromkeys(["beam_size", "num_beams", "beam_width"], ("beam",)),
-    **dict.fromkeys(["lenpen", "alpha", "beam_alpha"], ("length_penalty",)),
-    **dict.fromkeys(["src_lang", "source_lang", "src"], ("source_language",)),
-    **dict.fromkeys(["tgt_lang", "trg_lang", "target_lang", "trg", "tgt"], ("target_language",)),
+LAYERS = "num_layers n_layers n_layer num_hidden_layers layers depth"
+FOREIGN_NAMES = {
+    "lr": "learning_rate max_lr peak_lr base_lr",
+    "batch_tokens": "batch_size batch max_tokens_per_batch per_device_train_batch_size",
+    "epochs": "num_epochs n_epochs max_epochs max_epoch num_train_epochs",
+    "steps": "num_steps max_steps train_steps max_update updates iterations",
+    "warmup": "warmup_steps warmup_updates num_warmup_steps",
+    "schedule": "scheduler lr_scheduler lr_scheduler_type lr_schedule",
+    "optimizer": "optim optimiser",
+    "clip": "max_grad_norm clip_norm grad_clip clip_grad_norm gradient_clip_val",
+    "accumulate": "gradient_accumulation_steps update_freq accum_count",
+    "penalty": "l2 l2_penalty regularization",
+    "validate_every": "eval_steps eval_every validation_freq valid_steps",
+    "checkpoint_every": "save_steps save_every save_checkpoint_steps",
+    "patience": "early_stopping early_stopping_patience",
+    "seed": "random_seed manual_seed",
+    "threads": "num_threads n_threads num_workers",
+    "width": "hidden_size hidden_dim d_model dim n_embd rnn_size units embedding_dim embedding_size embed_dim emb_dim",
+    "layers": LAYERS,
+    "encoder_layers": LAYERS,
+    "decoder_layers": LAYERS,
+    "heads": "n_heads num_heads n_head nhead num_attention_heads",
+    "feed_forward": "d_ff ff_size ffn_dim dim_feedforward intermediate_size n_inner",
+    "dropout": "dropout_rate dropout_prob hidden_dropout_prob p_dropout",
+    "max_length": "max_len max_seq_len max_seq_length block_size n_positions context context_length n_ctx "
+    "max_position_embeddings",
+    "vocabulary": "vocab vocab_size n_vocab voc_limit num_words",
+    "beam": "beam_size num_beams beam_width",
+    "length_penalty": "lenpen alpha beam_alpha",
+    "source_language": "src_lang source_lang src",
+    "target_language": "tgt_lang trg_lang target_lang trg tgt",
 }
-"""What other toolkits call a setting, and its names here."""
+"""The names that other toolkits have for a setting."""
 
 WORDS = {
     "greater_than_equal": "must be at least {ge}",
@@ -103,15 +99,15 @@ WORDS = {
     "too_short": "must have at least {min_length} values",
     "invalid_key": "is not the name of a setting",
 }
-"""What each kind of pydantic's errors means (its name without _type or _parsing)."""
+"""Messages for pydantic's error types (without their endings _type, _parsing, …)."""
 
 
-LARGEST = 4 * 2**20
-"""Bytes that a configuration has at most: the names of a hundred thousand data files."""
+MAX_SIZE = 4 * 2**20
+"""The most bytes of a configuration: enough for the names of a hundred thousand data files."""
 
 
 class Section(BaseModel):
-    """A part of the configuration. Unknown keys are errors; a built section does not change."""
+    """A section of the configuration. Unknown keys are errors; a built section is immutable."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, protected_namespaces=(), use_attribute_docstrings=True, allow_inf_nan=False
@@ -122,23 +118,23 @@ S = TypeVar("S", bound=Section)
 
 
 def read(path: str | Path) -> Values:
-    """The settings of a YAML file."""
-    return parse(read_bytes(Path(path), ConfigError, LARGEST), path)
+    """Read settings from a YAML file."""
+    return parse(read_bytes(Path(path), ConfigError, MAX_SIZE), path)
 
 
 def parse(content: bytes, where: str | Path) -> Values:
-    """The settings of a YAML text."""
+    """Parse settings from YAML text."""
     try:
         values = parse_yaml(content.decode("utf-8"))
     except UnicodeDecodeError:
-        raise ConfigError(f"{where}: is not UTF-8 text, so it is no configuration file") from None
+        raise ConfigError(f"{where}: is not UTF-8 text, so it is not a configuration file") from None
     except Malformed as fault:
         raise ConfigError(f"{where}: {fault}") from None
     if values is None:
         return {}
     if not isinstance(values, dict):
         raise ConfigError(
-            f"{where}: a configuration is made of 'section:' and 'key: value' lines, not of {values!r:.40}"
+            f"{where}: a configuration consists of 'section:' and 'key: value' lines, not of {values!r:.40}"
         )
     for name, section in values.items():
         if name != "task" and not isinstance(section, dict | None):
@@ -147,13 +143,13 @@ def parse(content: bytes, where: str | Path) -> Values:
 
 
 def override(text: str) -> Values:
-    """`train.lr=0.001` as nested values. The value is read as YAML, so numbers, true, [lists] and words all work."""
+    """Parse `train.lr=0.001` into nested values. The value is YAML: a number, true, a [list] or a word."""
     key, equals, value = text.partition("=")
     names = [name.strip() for name in key.split(".")]
-    if not equals or not all(names) or len(names) > DEEPEST:
+    if not equals or not all(names) or len(names) > MAX_DEPTH:
         raise ConfigError(f"--set {text:.60}: write it as section.key=value, for example --set train.warmup=200")
     if names in (["model"], ["task"]):
-        raise ConfigError(f"--set {text:.60}: the {names[0]} is chosen with --{names[0]} {value}")
+        raise ConfigError(f"--set {text:.60}: choose the {names[0]} with --{names[0]} {value}")
     if len(names) == 1 and any(path.startswith(f"{names[0]}.") for path in OPTIONS):
         raise ConfigError(f"--set {text:.60}: {names[0]} is a section; write {names[0]}.key=value")
     try:
@@ -166,16 +162,16 @@ def override(text: str) -> Values:
 
 
 def model_name(values: Mapping[str, Any]) -> str:
-    """The name of the model that settings describe."""
+    """The name of the configured model."""
     model = values.get("model")
     if not isinstance(model, dict) or not isinstance(model.get("name"), str):
-        raise ConfigError("model.name: does not say which model it is (`mirada models` lists them)")
+        raise ConfigError("model.name: is missing; `mirada models` lists the names")
     name: str = model["name"]
     return name
 
 
 def merge(*layers: Mapping[str, Any]) -> Values:
-    """Settings laid over each other, the later ones on top."""
+    """Merge settings; later ones take precedence."""
     merged: Values = {}
     for layer in layers:
         for key, value in layer.items():
@@ -185,12 +181,12 @@ def merge(*layers: Mapping[str, Any]) -> Values:
 
 
 def build(sections: Mapping[str, type[Section]], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Each section built from its values; all that is wrong with any of them in one ConfigError."""
+    """Build each section from its values; all problems are reported in one ConfigError."""
     problems = [_no_section(sections, key, values[key]) for key in values if key not in sections]
     built: dict[str, Any] = {}
     for name, section in sections.items():
         given = values.get(name)
-        if given is None:  # a section with nothing in it is empty, not wrong
+        if given is None:  # an empty section in YAML
             given = {}
         if not isinstance(given, dict):
             problems.append(f"{name}: is a section with keys ({name}.key=value), not the value {_short(given)}")
@@ -205,14 +201,14 @@ def build(sections: Mapping[str, type[Section]], values: Mapping[str, Any]) -> d
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:
-    """' (did you mean …?)' for a misspelt name, or the valid ones when none is near."""
+    """Suggest a name: ' (did you mean …?)', or all valid names if none is similar."""
     names = sorted(valid)
     close = difflib.get_close_matches(str(name), names, n=1)
     return f" (did you mean {close[0]}?)" if close else f" (there are: {', '.join(names)})"
 
 
 def _no_section(sections: Mapping[str, type[Section]], key: Any, value: Any) -> str:
-    """A name outside of all sections: a misspelt section, or a setting without its section."""
+    """Explain a name outside of all sections: a misspelt section, or a setting without its section."""
     if isinstance(value, dict):
         if difflib.get_close_matches(str(key), sections, n=1):
             return f"{key}: there is no such section{nearest(key, sections)}"
@@ -225,12 +221,12 @@ def _no_section(sections: Mapping[str, type[Section]], key: Any, value: Any) -> 
 
 
 def _meant(sections: Mapping[str, type[Section]], name: str, value: Any, home: str | None = None) -> str:
-    """' (did you mean train.lr?)': where a setting of this name is, or of a like one, or what it is called here."""
+    """Suggest a setting: ' (did you mean train.lr?)', by its name, another toolkit's name or a similar one."""
     plain = name.lower().replace("-", "_")
     fields = {f"{section}.{field}": field for section, kind in sections.items() for field in kind.model_fields}
     paths = [path for path, field in fields.items() if field == plain]
     if not paths:
-        paths = [path for path, field in fields.items() if field in FOREIGN_NAMES.get(plain, ())]
+        paths = [path for path, field in fields.items() if plain in FOREIGN_NAMES.get(field, "").split()]
     if not paths:
         near = [path for path in fields if home is None or path.startswith(f"{home}.")]
         close = difflib.get_close_matches(plain, [fields[path] for path in near], n=1)
@@ -241,15 +237,15 @@ def _meant(sections: Mapping[str, type[Section]], name: str, value: Any, home: s
 
 
 def _explain(sections: Mapping[str, type[Section]], name: str, detail: ErrorDetails) -> str:
-    """What is wrong with one setting, in plain words, with the option that sets it if there is one."""
+    """Explain what is wrong with a setting; name its command-line option if it has one."""
     path = ".".join([name, *map(str, detail["loc"])])
     if detail["type"] == "extra_forbidden":
         key = str(detail["loc"][-1])
         meant = _meant(sections, key, detail["input"], home=name) or nearest(key, sections[name].model_fields)
         return f"{path}: there is no such setting{meant}"
-    if detail["type"] == "value_error":  # raised by a section's own check, whose message names both fields
+    if detail["type"] == "value_error":  # from a section's own validator
         return f"{path}: {detail['ctx']['error']}"
-    words, value = _in_words(detail), detail["input"]
+    words, value = _requirement(detail), detail["input"]
     if detail["type"] == "missing":
         return f"{path}: {words}"
     if path in OPTIONS and isinstance(value, int | float):
@@ -257,8 +253,8 @@ def _explain(sections: Mapping[str, type[Section]], name: str, detail: ErrorDeta
     return f"{path}={_short(value)}: {words}"
 
 
-def _in_words(detail: ErrorDetails) -> str:
-    """What a value must be."""
+def _requirement(detail: ErrorDetails) -> str:
+    """Say what a value must be."""
     context = detail.get("ctx", {})
     limits = {key: f"{limit:g}" for key, limit in context.items() if isinstance(limit, float)}
     kind = re.sub("_(type|parsing|parsing_size|from_float)$", "", detail["type"])
@@ -272,5 +268,5 @@ def _short(value: Any) -> str:
 
 
 def dump(values: Mapping[str, Any]) -> str:
-    """Settings as YAML."""
+    """Format settings as YAML."""
     return yaml.safe_dump(dict(values), sort_keys=False, allow_unicode=True)

@@ -1,4 +1,4 @@
-"""The machine that models run on: which device, how many threads, and an allocator that suits large tensors."""
+"""Devices, threads and memory."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING
 
 from mirada.errors import UsageError
 
-if TYPE_CHECKING:  # the command line asks for an allocator before anybody needs PyTorch
+if TYPE_CHECKING:  # the command line configures the allocator before it imports PyTorch
     import torch
 
-MOST_THREADS = 1024
-"""More is a mistake, and some systems cannot start them."""
+MAX_THREADS = 1024
+"""More threads are a mistake, and some systems cannot start them."""
 
 _M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_MAX = -1, -2, -4
 
 
-def settle(device: str = "auto", threads: int | None = None) -> torch.device:
-    """Choose the device (`auto` takes CUDA when there is one), and set the threads."""
+def select_device(device: str = "auto", threads: int | None = None) -> torch.device:
+    """Select the device (`auto`: CUDA if available, else the CPU) and set the number of threads."""
     import torch
 
-    if threads is not None and not 1 <= threads <= MOST_THREADS:
-        raise UsageError(f"--threads {threads}: must be at least 1 and at most {MOST_THREADS}")
+    if threads is not None and not 1 <= threads <= MAX_THREADS:
+        raise UsageError(f"--threads {threads}: must be at least 1 and at most {MAX_THREADS}")
     chosen = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
     try:
         found = torch.device(chosen)
@@ -38,11 +38,11 @@ def settle(device: str = "auto", threads: int | None = None) -> torch.device:
 
 
 def keep_memory() -> None:
-    """Ask glibc to keep freed memory instead of handing it back to the system after every large tensor.
+    """Make glibc keep freed memory instead of returning it to the system after every large tensor.
 
-    By default each tensor of some megabytes is a fresh mapping whose pages are faulted in and zeroed again and again;
-    without that, training on a CPU is about twice as fast. It changes malloc for the whole process, for good: the
-    command line does it for its own process, the library never does. A program of yours that trains may call it.
+    By default each tensor of several megabytes is a new mapping whose pages are faulted in and zeroed every time;
+    without that, training on a CPU is about twice as fast. This changes malloc for the whole process: the command line
+    calls it, the library never does. Call it in your own program if it trains models.
     """
     if not sys.platform.startswith("linux"):
         return
@@ -53,8 +53,8 @@ def keep_memory() -> None:
         mallopt(_M_TOP_PAD, 64 * 2**20)
 
 
-def memory_used() -> int:
-    """The most bytes of memory this process has held so far."""
+def peak_memory() -> int:
+    """The peak memory of this process in bytes."""
     import resource
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -62,12 +62,12 @@ def memory_used() -> int:
 
 
 def cores() -> int:
-    """The cores this process may use."""
+    """The number of CPU cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def gigaflops() -> float:
-    """Billions of floating-point operations a second in matrix products, measured in some hundredths of a second."""
+    """Measure the speed of matrix products in GFLOP/s; takes a few hundredths of a second."""
     import torch
 
     a = torch.ones(512, 512)

@@ -1,25 +1,25 @@
-"""What can go wrong, as one tree.
+"""Exceptions, as one tree.
 
-    MiradaError                 anything Mirada says no to; its text is one clear line
-    ├── UsageError              a command or a call that asks for something impossible        (exit code 2)
-    │   └── ConfigError         a setting that does not exist or does not fit                 (exit code 2)
-    ├── DataError               a file that cannot be read as what it is said to be
-    ├── BundleError             a bundle that is damaged, incomplete or from a newer Mirada
-    ├── InputError              a sentence that a model cannot take
+    MiradaError                 base class; the message is one clear line
+    ├── UsageError              an invalid command or call                                   (exit code 2)
+    │   └── ConfigError         an unknown or invalid setting                                (exit code 2)
+    ├── DataError               a data file that is unreadable or invalid
+    ├── BundleError             a bundle that is damaged, incomplete or from a newer version
+    ├── InputError              an input that a model cannot process
     ├── TrainingError           a run that cannot continue (disk full, losses that stay non-finite, …)
-    └── Interrupted             a run that was asked to stop, saved itself and can be resumed  (exit code 130)
+    └── Interrupted             a run that was stopped, is saved and can be resumed          (exit code 130)
 
-The message is for the person at the keyboard: what, where (file, line, value) and the way out.
+Messages are for users: what is wrong, where (file, line, value), and how to fix it.
 """
 
 
 class MiradaError(Exception):
-    """Anything Mirada says no to. `exit_code` is what the command line ends with."""
+    """Base class of all errors. `exit_code` is the exit code of the command line."""
 
     exit_code = 1
 
     def __str__(self) -> str:
-        """The message, safe to print: control characters of quoted file names and data are shown as escapes."""
+        """The message, safe to print: control characters in quoted file names and data are escaped."""
         text = super().__str__()
         if text.isprintable():
             return text
@@ -27,37 +27,37 @@ class MiradaError(Exception):
 
 
 class UsageError(MiradaError):
-    """A command or a call that asks for something impossible."""
+    """An invalid command or call."""
 
     exit_code = 2
 
 
 class ConfigError(UsageError):
-    """A setting that does not exist, has a value of the wrong kind, or contradicts another."""
+    """A setting that is unknown, has an invalid value, or contradicts another."""
 
 
 class DataError(MiradaError):
-    """A file that cannot be read as what it is said to be."""
+    """A data file that is unreadable or invalid."""
 
 
 class BundleError(MiradaError):
-    """A bundle that is damaged, incomplete or written by a newer Mirada."""
+    """A bundle that is damaged, incomplete or written by a newer version of Mirada."""
 
 
 class InputError(MiradaError):
-    """A sentence that a model cannot take."""
+    """An input that a model cannot process."""
 
 
 class TrainingError(MiradaError):
-    """A run that cannot go on."""
+    """A training run that cannot continue."""
 
 
 class Interrupted(MiradaError):
-    """A run that was asked to stop, saved itself and can be resumed."""
+    """A training run that was stopped, is saved and can be resumed."""
 
     exit_code = 130
 
 
 def counted(count: int, noun: str) -> str:
-    """A number of things in a message: 1 thread, 1,200 threads."""
+    """Format a count with its noun: 1 thread, 1,200 threads."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and read only when they are files, and no larger than they should be."""
+"""Write files atomically; read only regular files of limited size."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import BinaryIO
 from mirada.errors import MiradaError
 
 SMALL_FILE = 64 * 2**20
-"""Bytes that a card, a configuration, a tokenizer or a dev set has at most."""
+"""The most bytes of a card, a configuration, a tokenizer or a dev set."""
 
 
 def open_regular(path: Path, error: type[MiradaError]) -> BinaryIO:
-    """Open a file to read, if it is a regular one: a FIFO would wait for ever, and a device never end."""
+    """Open a regular file for reading: a FIFO could block for ever, and a device never end."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as fault:
@@ -29,18 +29,19 @@ def open_regular(path: Path, error: type[MiradaError]) -> BinaryIO:
 
 
 def read_bytes(path: Path, error: type[MiradaError], most: int = SMALL_FILE) -> bytes:
-    """The content of a regular file of at most so many bytes."""
+    """Read a regular file of at most `most` bytes."""
     with open_regular(path, error) as file:
-        if os.fstat(file.fileno()).st_size > most:
+        size = os.fstat(file.fileno()).st_size
+        if size > most:
             raise error(f"{path}: is larger than {most // 2**20} MiB, which it never should be")
         try:
-            return file.read(most + 1)
+            return file.read(size)
         except OSError as fault:
             raise error(f"{path}: cannot be read ({fault.strerror})") from None
 
 
 def check_writable(path: Path, error: type[MiradaError]) -> None:
-    """Refuse a path that is there already and is no regular file: to write to a FIFO would wait for ever."""
+    """Refuse a path that exists and is not a regular file: writing to a FIFO could block for ever."""
     try:
         kind = os.stat(path).st_mode
     except FileNotFoundError:
@@ -48,18 +49,18 @@ def check_writable(path: Path, error: type[MiradaError]) -> None:
     except OSError as fault:
         raise error(f"{path}: cannot be written ({fault.strerror})") from None
     if not stat.S_ISREG(kind):
-        raise error(f"{path}: cannot be written (it is no regular file); remove it")
+        raise error(f"{path}: cannot be written (it is not a regular file); remove it")
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all."""
-    with written_whole(path) as out:
+    """Write a file atomically."""
+    with atomic_write(path) as out:
         out.write(content)
 
 
 @contextmanager
-def written_whole(path: Path) -> Iterator[BinaryIO]:
-    """Write beside the file, flush to the disk, then rename: a reader sees the old file or the new one, never half."""
+def atomic_write(path: Path) -> Iterator[BinaryIO]:
+    """Write to a temporary file, flush it to disk, then rename it: readers see the old file or the new one."""
     partial = path.with_name(path.name + ".partial")
     try:
         with open(partial, "wb") as out:
@@ -78,7 +79,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make a rename in the folder survive a power cut."""
+    """Flush a folder to disk, so that a rename in it survives a power cut."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -1,4 +1,4 @@
-"""What earlier versions of Mirada called things: their bundles, runs and configurations are still understood."""
+"""Names from earlier versions of Mirada, so that their bundles, runs and configurations still work."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from typing import Any
 
 TASKS = {"language": "language_model", "masked": "masked_lm", "pictures": "image_classification"}
 REPORT_FIELDS = {"pictures": "images"}
-"""Of what a card and prepared data say about the data."""
+"""Fields of the data report in a card and in prepared data."""
 
 
 def current_task(name: str) -> str:
-    """The name that a task has today."""
+    """The current name of a task."""
     return TASKS.get(name, name)
 
 
 def current_report(values: Mapping[str, Any]) -> dict[str, Any]:
-    """What is said about the data, under today's names."""
+    """A data report with current field names."""
     return {REPORT_FIELDS.get(key, key): value for key, value in values.items()}
 
 
 def current_names(values: Mapping[str, Any]) -> dict[str, Any]:
-    """A card or a configuration under today's names; what is not of the right type is left for its schema to refuse."""
+    """A card or a configuration with current names; values of a wrong type are left for the schema to refuse."""
     found = dict(values)
     if isinstance(task := found.get("task"), str):
         found["task"] = current_task(task)

@@ -15,12 +15,12 @@ from mirada import models, tasks
 from mirada.bundle import Bundle
 from mirada.card import Card
 from mirada.contracts import Stepwise
-from mirada.device import settle
+from mirada.device import select_device
 from mirada.errors import BundleError, ConfigError, UsageError, counted
 from mirada.nn.blocks import lay_out
 from mirada.parsing import Malformed, check
 from mirada.tasks.task import Model, Task
-from mirada.tensors import check_forms, forms_of
+from mirada.tensors import check_specs, tensor_specs
 
 M = TypeVar("M", bound=Model)
 
@@ -42,7 +42,7 @@ def load(path: str | Path, kind: type[Model] = Model, *, device: str = "auto", t
     task = task_of(found)
     if not issubclass(task.model, kind):
         raise wrong_verb(task.name, path)
-    where = settle(device, threads)
+    where = select_device(device, threads)
     config = found.path / "config.yaml"
     try:
         sections = {"model": models.find(configuration.model_name(found.config), task.name).config}
@@ -53,7 +53,7 @@ def load(path: str | Path, kind: type[Model] = Model, *, device: str = "auto", t
             outline = task.network(built["model"], preprocessor)
     except ConfigError as error:
         raise BundleError(f"{config}: does not describe a model ({error})") from None
-    check_forms(forms_of(outline), found.weights, found.path, BundleError)
+    check_specs(tensor_specs(outline), found.weights, found.path, BundleError)
     network = task.network(built["model"], preprocessor)
     bundles.put_weights(network, found.weights, str(found.path))
     if isinstance(network, Stepwise):

@@ -1,8 +1,8 @@
-"""JSON and YAML that somebody may have altered: read within bounds, then checked against the shape it should have.
+"""Parse untrusted JSON and YAML within limits, and validate it against a schema.
 
-A file is a regular one of at most some size (`files.read_bytes`); what is parsed is nested `DEPTH` deep at most, has no
-aliases, no key twice, no number beyond 64 bits and no half characters. `shape` is what pydantic can check: a model, a
-dataclass, `list[str]`. Whatever does not fit is an error that names the file and the field.
+Files are regular and limited in size (`files.read_bytes`). Values are nested at most `MAX_DEPTH` deep and have no
+aliases, duplicate keys, integers beyond 64 bits or unpaired surrogates. A schema is any type that pydantic can
+validate: a model, a dataclass, `list[str]`. Errors name the file and the field.
 """
 
 from __future__ import annotations
@@ -18,66 +18,66 @@ from pydantic import TypeAdapter, ValidationError
 from mirada.errors import MiradaError
 from mirada.files import SMALL_FILE, read_bytes
 
-DEPTH = 64
+MAX_DEPTH = 64
 LARGEST_INTEGER = 2**63 - 1
 
 
 class Malformed(ValueError):
-    """What is wrong with a text or a value, as the end of a sentence that begins with its file."""
+    """A text or value is malformed; the message continues a line that begins with the file's name."""
 
 
 # ── files ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def read_json(path: Path, shape: Any, error: type[MiradaError], most: int = SMALL_FILE) -> Any:
-    """What a JSON file holds, in the given shape."""
-    return load_json(read_bytes(path, error, most), shape, path, error)
+def read_json(path: Path, schema: Any, error: type[MiradaError], most: int = SMALL_FILE) -> Any:
+    """Read a JSON file and validate it."""
+    return load_json(read_bytes(path, error, most), schema, path, error)
 
 
-def load_json(content: bytes | str, shape: Any, where: str | Path, error: type[MiradaError]) -> Any:
-    """The same for content that has been read already."""
+def load_json(content: bytes | str, schema: Any, where: str | Path, error: type[MiradaError]) -> Any:
+    """Parse JSON and validate it; `where` is named in errors."""
     try:
-        return check(shape, parse_json(content))
+        return check(schema, parse_json(content))
     except Malformed as fault:
         raise error(f"{where}: is damaged ({fault})") from None
 
 
-def read_json_lines(path: Path, shape: Any, error: type[MiradaError], most: int = SMALL_FILE) -> list[Any]:
-    """What the lines of a JSONL file hold, each in the given shape."""
+def read_json_lines(path: Path, schema: Any, error: type[MiradaError], most: int = SMALL_FILE) -> list[Any]:
+    """Read a JSONL file and validate each line."""
     content = read_bytes(path, error, most)
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
         raise error(f"{path}: is damaged (it is not UTF-8 text)") from None
-    return load_json_lines(text, shape, path, error)
+    return load_json_lines(text, schema, path, error)
 
 
-def load_json_lines(text: str, shape: Any, where: str | Path, error: type[MiradaError]) -> list[Any]:
-    """The same for text; every line ends with a newline."""
+def load_json_lines(text: str, schema: Any, where: str | Path, error: type[MiradaError]) -> list[Any]:
+    """Parse JSONL text and validate each line; the last line must end with a newline too."""
     lines = text.split("\n")
     if lines.pop():
-        raise error(f"{where}: is damaged (its last line is cut)")
-    return [load_json(line, shape, f"{where} line {number}", error) for number, line in enumerate(lines, 1)]
+        raise error(f"{where}: is damaged (its last line is cut off)")
+    return [load_json(line, schema, f"{where} line {number}", error) for number, line in enumerate(lines, 1)]
 
 
 # ── text ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def parse_json(content: bytes | str, halves: bool = False) -> Any:
-    """The value of a JSON text; Malformed if it is none. With `halves`, texts may have half characters (file names)."""
+def parse_json(content: bytes | str, surrogates: bool = False) -> Any:
+    """Parse JSON, or raise Malformed. Strings may have unpaired `surrogates` if allowed (file names)."""
     try:
-        value = json.loads(content, object_pairs_hook=_once)
+        value = json.loads(content, object_pairs_hook=_unique_keys)
     except Malformed:
         raise
     except RecursionError:
         raise Malformed("it is nested too deeply") from None
     except ValueError as error:
         raise Malformed(f"it is not JSON: {shown(str(error))}") from None
-    _check_plain(value, halves=halves)
+    _check_plain(value, surrogates=surrogates)
     return value
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]
@@ -87,7 +87,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def parse_yaml(text: str) -> Any:
-    """The value of a YAML text: plain values under names, without aliases, tags and dates; Malformed if it is none."""
+    """Parse YAML without aliases, tags and dates, or raise Malformed."""
     try:
         _check_events(text)
         value = yaml.load(text, Loader=_Loader)
@@ -103,7 +103,7 @@ def parse_yaml(text: str) -> Any:
     try:
         _check_plain(value, names=True)
     except Malformed as fault:
-        raise Malformed(f"cannot be taken: {fault}") from None
+        raise Malformed(f"is not supported: {fault}") from None
     return value
 
 
@@ -111,7 +111,7 @@ _SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _Loader(_SafeLoader):
-    """Plain values only: a date stays the text it is written as, and a key may not come twice."""
+    """Loads plain values only: dates stay strings, and duplicate keys are refused."""
 
     yaml_implicit_resolvers = {
         first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
@@ -121,44 +121,44 @@ class _Loader(_SafeLoader):
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
         found = super().construct_mapping(node, deep)
         if len(found) < len(node.value):
-            raise Malformed(f"line {node.start_mark.line + 1}: has a key twice in one section")
+            raise Malformed(f"line {node.start_mark.line + 1}: has a duplicate key")
         return found
 
 
 def _check_events(text: str) -> None:
-    """Refuse what a few lines can make huge or endless, before anything is built from it."""
+    """Refuse aliases, tags and deep nesting before building values, which a few lines could make huge."""
     depth = 0
     for event in yaml.parse(text, Loader=_SafeLoader):
         line = f"line {event.start_mark.line + 1}: " if event.start_mark else ""
         if isinstance(event, yaml.AliasEvent):
             raise Malformed(f"{line}has an alias (*{shown(str(event.anchor))}): write the value itself there")
         if (tag := getattr(event, "tag", None)) not in (None, "!"):
-            raise Malformed(f"{line}has a tag ({shown(str(tag))}): only plain values are taken")
+            raise Malformed(f"{line}has a tag ({shown(str(tag))}): only plain values are supported")
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
-            if depth > DEPTH:
-                raise Malformed(f"{line}is nested more than {DEPTH} deep")
+            if depth > MAX_DEPTH:
+                raise Malformed(f"{line}is nested more than {MAX_DEPTH} deep")
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
 
 
-def _check_plain(value: Any, names: bool = False, halves: bool = False) -> None:
-    """Refuse values that are not plain, too deep or too large (and keys that are no `names`); without recursion."""
+def _check_plain(value: Any, names: bool = False, surrogates: bool = False) -> None:
+    """Refuse values of other types, too deep or too large, and keys that are not printable `names`; no recursion."""
     waiting = [(value, 0)]
     while waiting:
         value, depth = waiting.pop()
-        if depth > DEPTH:
-            raise Malformed(f"it is nested more than {DEPTH} deep")
+        if depth > MAX_DEPTH:
+            raise Malformed(f"it is nested more than {MAX_DEPTH} deep")
         if isinstance(value, dict):
             for key in value:
                 if not isinstance(key, str) or (names and not key.isprintable()):
-                    raise Malformed(f"{shown(str(key))} stands where a name should be")
-                _check_text(key, halves)
+                    raise Malformed(f"{shown(str(key))} should be a name")
+                _check_text(key, surrogates)
             waiting += [(child, depth + 1) for child in value.values()]
         elif isinstance(value, list):
             waiting += [(child, depth + 1) for child in value]
         elif isinstance(value, str):
-            _check_text(value, halves)
+            _check_text(value, surrogates)
             if names and "\0" in value:
                 raise Malformed(f"{shown(value)} has a NUL character")
         elif isinstance(value, int):
@@ -168,26 +168,26 @@ def _check_plain(value: Any, names: bool = False, halves: bool = False) -> None:
             raise Malformed(f"it has a value of type {type(value).__name__}")
 
 
-def _check_text(text: str, halves: bool) -> None:
-    if not halves and not text.isascii():
+def _check_text(text: str, surrogates: bool) -> None:
+    if not surrogates and not text.isascii():
         try:
             text.encode("utf-8")
         except UnicodeEncodeError:
-            raise Malformed(f"{shown(text)} has half a character") from None
+            raise Malformed(f"{shown(text)} has an unpaired surrogate") from None
 
 
-# ── shapes ────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── schemas ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @lru_cache
-def _adapter(shape: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(shape)
+def _adapter(schema: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(schema)
 
 
-def check(shape: Any, value: Any) -> Any:
-    """A value in the given shape; Malformed, with the name of the field, if it does not fit."""
+def check(schema: Any, value: Any) -> Any:
+    """Validate a value, or raise Malformed with the name of the field."""
     try:
-        return _adapter(shape).validate_python(value)
+        return _adapter(schema).validate_python(value)
     except ValidationError as error:
         detail = error.errors(include_url=False, include_context=False)[0]
         field = shown(".".join(map(str, detail["loc"]))) or "it"
@@ -196,6 +196,6 @@ def check(shape: Any, value: Any) -> Any:
 
 
 def shown(text: str, most: int = 80) -> str:
-    """Text of a stranger's on one line of a message."""
+    """Format untrusted text for one line of a message."""
     plain = text if text.isprintable() else repr(text)[1:-1]
     return plain if len(plain) <= most else plain[:most] + "…"

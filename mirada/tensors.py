@@ -1,10 +1,10 @@
-"""Files of tensors (safetensors): their header is checked before they are read, and their values before they are used.
+"""Read untrusted safetensors files: the header is checked before the data is read, the values before they are used.
 
     8 bytes     n, the length of the header
     n bytes     JSON: {name: {"dtype": "F32", "shape": [16, 8], "data_offsets": [0, 512]}, …}
-    the rest    the numbers, one tensor behind the other
+    the rest    the data, one tensor after the other
 
-The header says how large the file has to be, so one of another size is refused unread.
+The header determines the size of the file; a file of another size is refused unread.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from mirada.files import SMALL_FILE, open_regular
 from mirada.parsing import load_json
 
 Offset = Annotated[int, Field(ge=0)]
-Form = tuple[tuple[int, ...], torch.dtype]
-"""The shape and the type of a tensor."""
+TensorSpec = tuple[tuple[int, ...], torch.dtype]
+"""The shape and dtype of a tensor."""
 
 
 class _Entry(BaseModel):
@@ -37,12 +37,12 @@ class _Entry(BaseModel):
 
 
 def read_tensors(path: Path, error: type[MiradaError]) -> dict[str, Tensor]:
-    """The tensors of a file."""
+    """Read the tensors of a file."""
     return load_tensors(read_content(path, error), path, error)
 
 
 def read_content(path: Path, error: type[MiradaError]) -> bytes:
-    """The bytes of a file of tensors, whose header has to describe as many as there are."""
+    """Read the bytes of a safetensors file, whose size must match its header."""
     with open_regular(path, error) as file:
         size = os.fstat(file.fileno()).st_size
         _check_size(file, size, path, error)
@@ -53,7 +53,7 @@ def read_content(path: Path, error: type[MiradaError]) -> bytes:
 def _check_size(file: BinaryIO, size: int, path: Path, error: type[MiradaError]) -> None:
     length = int.from_bytes(file.read(8), "little")
     if size < 8 or length > min(size - 8, SMALL_FILE):
-        raise error(f"{path}: has been altered or damaged (it has no header of tensors)")
+        raise error(f"{path}: has been altered or damaged (it has no safetensors header)")
     shape = dict[str, dict[str, str] | _Entry]
     header: Mapping[str, Any] = load_json(file.read(length), shape, path, error)
     ends = [entry.data_offsets[1] for entry in header.values() if isinstance(entry, _Entry)]
@@ -73,13 +73,13 @@ def _physical_memory() -> int:
 def load_tensors(
     content: bytes, where: str | Path, error: type[MiradaError], largest: float = math.inf, loose: str = "\0"
 ) -> dict[str, Tensor]:
-    """Tensors from the bytes of their file, if all their numbers are finite and none is beyond ± `largest`.
+    """Load tensors from the bytes of a file; all values must be finite and within ± `largest`.
 
-    Those whose names begin with `loose` may hold anything.
+    Tensors whose names begin with `loose` may have any values.
     """
     try:
         found = load(content)
-    except (SafetensorError, KeyError, ValueError, RuntimeError, TypeError) as fault:  # KeyError: a type it cannot make
+    except (SafetensorError, KeyError, ValueError, RuntimeError, TypeError) as fault:  # KeyError: an unknown dtype
         raise error(
             f"{where}: has been altered or damaged (not readable as tensors: {str(fault).splitlines()[0][:80]!r})"
         ) from None
@@ -93,30 +93,30 @@ def load_tensors(
     return found
 
 
-def forms_of(model: nn.Module) -> dict[str, Form]:
-    """The shapes and types that a model's weights have, tied ones once, also when it is only an outline (`meta`)."""
+def tensor_specs(model: nn.Module) -> dict[str, TensorSpec]:
+    """The shapes and dtypes of a model's weights, each tied one once; the model may be on the `meta` device."""
     seen: set[int] = set()
-    forms = {}
+    specs = {}
     for name, tensor in sorted(model.state_dict(keep_vars=True).items()):
         if id(tensor) not in seen:
             seen.add(id(tensor))
-            forms[name] = tuple(tensor.shape), tensor.dtype
-    return forms
+            specs[name] = tuple(tensor.shape), tensor.dtype
+    return specs
 
 
-def check_forms(
-    wanted: Mapping[str, Form], given: Mapping[str, Tensor], where: str | Path, error: type[MiradaError]
+def check_specs(
+    wanted: Mapping[str, TensorSpec], given: Mapping[str, Tensor], where: str | Path, error: type[MiradaError]
 ) -> None:
-    """Refuse tensors whose names, shapes or types are not those that are wanted."""
+    """Refuse tensors whose names, shapes or dtypes differ from the wanted ones."""
     found = {name: (tuple(tensor.shape), tensor.dtype) for name, tensor in given.items()}
     names = sorted(name for name in wanted.keys() | found.keys() if wanted.get(name) != found.get(name))
     if names:
-        shown, told = names[0][:80], [_told(forms.get(names[0])) for forms in (wanted, found)]
+        shown, specs = names[0][:80], [_described(specs.get(names[0])) for specs in (wanted, found)]
         raise error(
-            f"{where}: the weights do not fit the configuration: {shown!r} should have shape {told[0]}, not {told[1]} "
-            f"({len(names)} differ)"
+            f"{where}: the weights do not fit the configuration: {shown!r} should have shape {specs[0]}, not "
+            f"{specs[1]} ({len(names)} differ)"
         )
 
 
-def _told(form: Form | None) -> str:
-    return "none" if form is None else f"{form[0]}" + ("" if form[1] == torch.float32 else f" of {form[1]}")
+def _described(spec: TensorSpec | None) -> str:
+    return "none" if spec is None else f"{spec[0]}" + ("" if spec[1] == torch.float32 else f" of {spec[1]}")

@@ -29,7 +29,7 @@ def copied(ours: nn.Module, theirs: Any, rows: Sequence[Row]) -> int:
     filled = 0
     with torch.no_grad():
         for move in (move for row in rows for move in row.expanded(parameters)):
-            found = state[move.theirs].T if move.turned else state[move.theirs]
+            found = state[move.theirs].T if move.transposed else state[move.theirs]
             names = move.ours.split()
             for name, part in zip(names, found.chunk(len(names)), strict=True):
                 parameters[name].copy_(part)

@@ -48,7 +48,7 @@ def write(bundle: Path, name: str, content: bytes) -> None:
         ({"base": {"before": {"new": 3}}}, r"base\.before\.new"),
         ({"parameters": -1}, "parameters"),
         ({"files": {"a\0b": "0" * 64}}, "files"),
-        ({"files": {"a\ud800": "0" * 64}}, "half a character"),
+        ({"files": {"a\ud800": "0" * 64}}, "unpaired surrogate"),
         ({"files": {"../x": "0" * 64}}, "files"),
         ({"files": {"/dev/zero": "0" * 64}}, "files"),
         ({"files": {"config.yaml": "short"}}, "files"),

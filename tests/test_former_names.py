@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 import mirada
+from mirada import tasks
 from mirada.api import info, info_text
-from mirada.former_names import TASKS
+from mirada.config import parse
+from mirada.former_names import TASKS, current_names, current_report, current_task
 from tests.command import refused
 
 BUNDLES = Path(__file__).parent / "fixtures" / "format-2"
@@ -47,3 +49,22 @@ def test_a_former_name_of_a_task_is_taken_on_the_command_line(former: str, tmp_p
     said = refused("train", tmp_path / "nothing", "--task", former, "--out", tmp_path / "x")
     assert "there is no such task" not in said
     assert "nothing" in said
+
+
+def test_every_former_task_is_a_task_of_today() -> None:
+    assert {current_task(name) for name in TASKS} <= set(tasks.packages())
+    assert not set(TASKS) & set(tasks.packages())
+    assert current_task("translation") == "translation"
+
+
+@pytest.mark.parametrize("values", [{}, {"task": 3}, {"format": 2, "data": None}, {"format": 2, "data": ["pictures"]}])
+def test_values_of_a_wrong_type_are_left_alone(values: dict[str, Any]) -> None:
+    assert current_names(values) == values
+
+
+def test_cards_and_configurations() -> None:
+    card = {"format": 2, "task": "pictures", "data": {"pictures": 9, "classes": {}}}
+    assert current_names(card) == {**card, "task": "image_classification", "data": {"images": 9, "classes": {}}}
+    assert card["task"] == "pictures"
+    assert current_report({"pictures": 1, "read": 2}) == {"images": 1, "read": 2}
+    assert parse(b"task: masked\ndata:\n  pictures: 1\n", "c.yaml") == {"task": "masked_lm", "data": {"pictures": 1}}

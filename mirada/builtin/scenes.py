@@ -1,4 +1,4 @@
-"""A built-in set of small pictures with captions in Spanish, English and Portuguese: shapes of a colour and a size.
+"""Built-in small images with captions in Spanish, English and Portuguese: shapes of a colour and a size.
 
     one thing     where it is       a small red circle at the top left
     two things    how they stand    a big blue star above a small green square
@@ -23,7 +23,7 @@ from mirada.config import nearest
 from mirada.errors import UsageError
 
 SIDE = 32
-"""Of a picture, in pixels."""
+"""The width and height of an image in pixels."""
 FINE = 4
 """Points along a pixel's side that decide how much of it a shape covers."""
 TESTED = 10
@@ -118,16 +118,16 @@ THINGS = [Thing(*parts) for parts in product(SIZES, COLOURS, SHAPES)]
 
 @dataclass(frozen=True)
 class Scene:
-    """A picture, and every right caption of it."""
+    """An image with all its correct captions."""
 
     pixels: npt.NDArray[np.uint8]  # [H, W, 3]
     captions: list[str]
 
 
 def scenes(language: str, part: str, count: int, seed: int) -> Iterator[Scene]:
-    """Pictures that differ by seed and number: of one thing and of two, half of each.
+    """Generate images by seed and number: half of them with one shape, half with two.
 
-    Every picture of the test set has something in it that no picture of the training set has.
+    Every image of the test set has something in it that no image of the training set has.
     """
     if language not in LANGUAGES:
         raise UsageError(f"--language {language}: there are {', '.join(LANGUAGES)}")
@@ -173,15 +173,15 @@ def _two(first: Thing, second: Thing, language: str, random: np.random.Generator
 
 def _painted(things: list[tuple[Thing, npt.NDArray[np.float64]]], random: np.random.Generator) -> npt.NDArray[np.uint8]:
     """The things on a dark, noisy ground."""
-    picture = np.full((SIDE, SIDE, 3), random.uniform(20, 60)) + random.normal(0, 6, (SIDE, SIDE, 3))
+    image = np.full((SIDE, SIDE, 3), random.uniform(20, 60)) + random.normal(0, 6, (SIDE, SIDE, 3))
     points = (np.arange(SIDE * FINE) + 0.5) / FINE - 0.5
     for thing, (top, left) in things:
         radius = random.uniform(*SIZES[thing.size])
         fine = _inside(thing.shape, (points - top)[:, None] / radius, (points - left)[None, :] / radius)
         cover: Mask = fine.reshape(SIDE, FINE, SIDE, FINE).mean((1, 3))[:, :, None]  # how much of each pixel
         colour = np.array(COLOURS[thing.colour]) * random.uniform(0.85, 1.05)
-        picture = picture * (1 - cover) + colour * cover
-    return np.clip(picture, 0, 255).astype(np.uint8)
+        image = image * (1 - cover) + colour * cover
+    return np.clip(image, 0, 255).astype(np.uint8)
 
 
 def _inside(shape: str, down: Mask, right: Mask) -> npt.NDArray[np.bool_]:
@@ -200,7 +200,7 @@ def _inside(shape: str, down: Mask, right: Mask) -> npt.NDArray[np.bool_]:
 
 
 def write(found: Iterator[Scene], folder: Path) -> int:
-    """A PNG a picture, and `scenes.tsv`: file, tab, every right caption; how many."""
+    """Write a PNG per image, and `scenes.tsv`: file, tab, all correct captions. Returns their number."""
     count = 0
     with open(folder / "scenes.tsv", "x", encoding="utf-8", newline="\n") as table:
         for count, scene in enumerate(found, 1):

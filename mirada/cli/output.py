@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from mirada.errors import UsageError
-from mirada.files import written_whole
+from mirada.files import atomic_write
 
 _PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
 
@@ -43,7 +43,7 @@ def new_binary(path: Path, option: str) -> Iterator[BinaryIO]:
     """The same for bytes."""
     check_new(path, option)
     try:
-        with written_whole(path) as out:
+        with atomic_write(path) as out:
             yield out
     except OSError as error:
         raise cannot_write(option, path, error) from None

@@ -1,4 +1,4 @@
-"""An imported model as a bundle: what its task would have left after a training, but for the training."""
+"""Write an imported model as a bundle, as its task would have written it after training."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mirada import models, tasks
 from mirada.config import Section, Values, merge
 from mirada.data.sources import DataConfig
 from mirada.errors import ConfigError, DataError, UsageError
-from mirada.exchange.imported import Imported
+from mirada.exchange.imported import ImportedModel
 from mirada.tasks.classification import data as labelled
 from mirada.tasks.classification.preprocessor import Labels
 from mirada.tasks.image_classification import data as images
@@ -31,17 +31,17 @@ from mirada.tasks.task import Preprocessor, Task
 from mirada.tasks.translation import data as prepare
 from mirada.tasks.translation.preprocessor import TranslationPreprocessor
 
-LONGEST = 8192
-"""Tokens of an example for masked modelling, at most."""
+MAX_LENGTH = 8192
+"""The most tokens of a masked-LM example."""
 
 
-def write_bundle(imported: Imported, source: Path, out: Path) -> None:
-    """Write it whole or not at all."""
+def write_bundle(imported: ImportedModel, source: Path, out: Path) -> None:
+    """Write a complete bundle at `out`, or nothing."""
     task = tasks.find(imported.task)
     if out.exists():
         raise UsageError(f"--out {out}: exists already; choose another name")
     preprocessor, data, report = _parts(imported, source.resolve().name)
-    values = _effective(task, imported, data, source)
+    values = _configuration(task, imported, data, source)
     card = {
         "task": task.name,
         "model": imported.settings["name"],
@@ -59,21 +59,21 @@ def write_bundle(imported: Imported, source: Path, out: Path) -> None:
     }
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        beside = Path(tempfile.mkdtemp(prefix=".mirada-", dir=out.parent))  # ours alone, so ours to remove
+        temporary = Path(tempfile.mkdtemp(prefix=".mirada-", dir=out.parent))
     except OSError as error:
         raise UsageError(f"--out {out}: cannot be written ({error.strerror})") from None
     try:
-        (beside / "bundle").mkdir()  # with the rights that the user's folders have; mkdtemp's has fewer
-        bundles.write(beside / "bundle", imported.network, values, card, preprocessor.files())
-        (beside / "bundle").rename(out)
+        (temporary / "bundle").mkdir()  # with the user's default permissions, unlike mkdtemp's folder
+        bundles.write(temporary / "bundle", imported.network, values, card, preprocessor.files())
+        (temporary / "bundle").rename(out)
     except OSError as error:
         raise UsageError(f"--out {out}: cannot be written ({error.strerror})") from None
     finally:
-        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _effective(task: Task, imported: Imported, data: Values, source: Path) -> Values:
-    """The configuration as a training would have left it: every section of the task whole, and checked."""
+def _configuration(task: Task, imported: ImportedModel, data: Values, source: Path) -> Values:
+    """The complete, checked configuration, as training would have written it."""
     unit = {"tokenizer": {"unit": "subwords", "normalize": False}} if "tokenizer" in task.sections else {}
     model = models.find(imported.settings["name"], task.name).config
     sections: dict[str, type[Section]] = {**task.sections, "model": model}
@@ -86,8 +86,8 @@ def _effective(task: Task, imported: Imported, data: Values, source: Path) -> Va
     return {"task": task.name, **given, **{name: part.model_dump(mode="json") for name, part in built.items()}}
 
 
-def _parts(imported: Imported, name: str) -> tuple[Preprocessor, Values, dict[str, Any]]:
-    """What its task needs besides the weights, its section `data`, and what is known of its training data: nothing.
+def _parts(imported: ImportedModel, name: str) -> tuple[Preprocessor, Values, dict[str, Any]]:
+    """What its task needs temporarys the weights, its section `data`, and what is known of its training data: nothing.
 
     Lengths are those that the model takes, a first and a last token counted where it has them.
     """
@@ -119,6 +119,6 @@ def _parts(imported: Imported, name: str) -> tuple[Preprocessor, Values, dict[st
     assert imported.task == "masked_lm", imported.task
     return (
         Vocabulary(words),
-        data | {"length": min(longest - 1, LONGEST)},
+        data | {"length": min(longest - 1, MAX_LENGTH)},
         asdict(documents.Report(vocabulary=words.size)),
     )

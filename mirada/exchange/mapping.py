@@ -1,7 +1,7 @@
-"""From a checkpoint's names to ours: one table an architecture, every tensor accounted for.
+"""Map a checkpoint's tensors to a network's parameters: one table per architecture, every tensor accounted for.
 
-Each row of a table moves one tensor or one layer (weight and bias). What is missing, left over or of another shape is
-refused by name, before any memory is taken for the weights.
+Each row maps one tensor or one layer (weight and bias). Tensors that are missing, left over or of another shape are
+refused by name, before memory for the weights is allocated.
 """
 
 from __future__ import annotations
@@ -21,132 +21,138 @@ from mirada.exchange.checkpoint import Checkpoint
 N = TypeVar("N", bound=nn.Module)
 
 NEW = -1
-"""In the order of the words: a row that the checkpoint does not have, and that is zero."""
+"""In the token order: a token that the checkpoint has no row for; its row is zero."""
 NEVER = -1e4
-"""A score that no softmax notices. (−∞ would make the mean over all words infinite when labels are smoothed.)"""
+"""A bias that keeps a token from being generated. (With −∞, label smoothing would make the loss infinite.)"""
 
 
 @dataclass(frozen=True)
 class Row:
-    """Where one of the checkpoint's tensors goes; `{}` in a name is the layer's number."""
+    """Maps one of the checkpoint's tensors; `{}` in a name is the number of the layer."""
 
     theirs: str
     ours: str
-    """One name, or several with spaces between: theirs holds these below each other."""
-    turned: bool = False
+    """One name, or several separated by spaces if their tensor is a concatenation of ours."""
+    transposed: bool = False
     """The matrix is stored as [in, out]."""
-    words: bool = False
-    """There is a row for every word of the vocabulary."""
-    flat: bool = False
+    vocabulary: bool = False
+    """The tensor has one row per token of the vocabulary."""
+    reshaped: bool = False
     """The same numbers in the same order, with other axes."""
 
     def below(self, prefix: str) -> Row:
-        """The same, where their tensors have names below another."""
+        """The same row with a prefix before the checkpoint's name."""
         return replace(self, theirs=prefix + self.theirs)
 
     def expanded(self, parameters: Mapping[str, nn.Parameter]) -> Iterable[Row]:
-        """A row for each layer of ours, and for weight and bias where the names are not those of single tensors."""
+        """One row per layer, and per weight and bias unless the names are those of single tensors."""
         for number in itertools.count() if "{}" in self.ours else [0]:
             theirs, *ours = (name.replace("{}", str(number)) for name in (self.theirs, *self.ours.split()))
             ends = [end for end in ("", ".weight", ".bias") if ours[0] + end in parameters]
             if not ends:
                 return
             for end in ends:
-                names = " ".join(name + end for name in ours)
-                yield Row(
-                    theirs + end, names, self.turned and end == ".weight", self.words, self.flat and end != ".bias"
+                yield replace(
+                    self,
+                    theirs=theirs + end,
+                    ours=" ".join(name + end for name in ours),
+                    transposed=self.transposed and end == ".weight",
+                    reshaped=self.reshaped and end != ".bias",
                 )
 
 
+def layer_rows(theirs: str, ours: str, parts: Mapping[str, str]) -> list[Row]:
+    """The rows of a stack of equal layers, from the names inside a layer."""
+    return [Row(f"{theirs}.{{}}.{name}", f"{ours}.{{}}.{own}") for name, own in parts.items()]
+
+
 @dataclass(frozen=True)
-class Table:
-    """How a checkpoint's tensors become a network's."""
+class WeightMap:
+    """How a checkpoint's tensors become a network's parameters."""
 
     rows: Sequence[Row]
-    ties: Mapping[str, str]
-    """Their second names of one tensor: these, if present, must be equal to those."""
-    harmless: Sequence[str]
-    """Patterns of names that hold nothing learned: masks, numbers of positions."""
-    order: Tensor | None = None  # [V] which of their words each of ours is, or NEW
+    tied: Mapping[str, str]
+    """Further copies of a tensor: if present, they must be equal to it."""
+    ignored: Sequence[str]
+    """Patterns of names that hold nothing learned: masks, position numbers."""
+    order: Tensor | None = None  # [V] the checkpoint's row of each of our tokens, or NEW
     untrained: Sequence[str] = ()
     """Patterns of our parameters that the checkpoint does not have."""
 
 
-def check_words(source: Checkpoint, name: str) -> None:
-    """Refuse a vocab_size that is not that of the table of words `name`: before a list of so many words is made."""
-    size, config = source.settings.integer("vocab_size"), source.settings.path.name
-    if name not in source.names:
-        raise DataError(f"{source.where}: has no {name}, which {config} asks for")
-    if source.shape(name)[:1] != (size,):
+def check_vocabulary_size(checkpoint: Checkpoint, name: str) -> None:
+    """Refuse a vocab_size that does not match the embedding `name`, before a list of that size is built."""
+    size, config = checkpoint.config.integer("vocab_size"), checkpoint.config.path.name
+    if name not in checkpoint.names:
+        raise DataError(f"{checkpoint.weights}: has no {name}, which {config} requires")
+    if checkpoint.shape(name)[:1] != (size,):
         raise DataError(
-            f"{source.where}: {name} has the shape {list(source.shape(name))}, {config} has vocab_size={size}"
+            f"{checkpoint.weights}: {name} has the shape {list(checkpoint.shape(name))}, {config} has vocab_size={size}"
         )
 
 
-def fill(build: Callable[[], N], source: Checkpoint, table: Table) -> N:
-    """The network that `build` makes, with the checkpoint's weights."""
-    with torch.device("meta"):  # shapes without memory: a wrong config.json must not cost any
+def load_weights(build: Callable[[], N], checkpoint: Checkpoint, weights: WeightMap) -> N:
+    """Build a network and fill it with the checkpoint's weights."""
+    with torch.device("meta"):  # shapes without memory: a wrong config.json must not allocate any
         parameters = dict(build().named_parameters())
-    moves = [move for row in table.rows for move in row.expanded(parameters)]
-    covered = {name for move in moves for name in move.ours.split()}
-    left = [name for name in parameters if name not in covered and not _matches(name, table.untrained)]
-    assert not left, f"the table says nothing of {left}"
-    _check(source, table, moves, parameters)
+    rows = [row for table_row in weights.rows for row in table_row.expanded(parameters)]
+    mapped = {name for row in rows for name in row.ours.split()}
+    left = [name for name in parameters if name not in mapped and not _matches(name, weights.untrained)]
+    assert not left, f"no row maps {left}"
+    _check(checkpoint, weights, rows, parameters)
     network = build()
     own = dict(network.named_parameters())
     with torch.no_grad():
-        for move in moves:
-            names, found = move.ours.split(), source.tensor(move.theirs)
+        for row in rows:
+            names, found = row.ours.split(), checkpoint.tensor(row.theirs)
             if not found.isfinite().all():
-                raise DataError(f"{source.where}: {move.theirs} has numbers that are not finite: it cannot be used")
-            for name, part in zip(names, _moved(found, move, table).chunk(len(names)), strict=True):
+                raise DataError(f"{checkpoint.weights}: {row.theirs} has values that are not finite")
+            for name, part in zip(names, _converted(found, row, weights).chunk(len(names)), strict=True):
                 own[name].copy_(part.view_as(own[name]))
     return network
 
 
-def _moved(found: Tensor, move: Row, table: Table) -> Tensor:
-    found = found.T if move.turned else found
-    if not move.words:
+def _converted(found: Tensor, row: Row, weights: WeightMap) -> Tensor:
+    found = found.T if row.transposed else found
+    if not row.vocabulary:
         return found
-    assert table.order is not None
-    found = found.flatten() if move.flat else found
-    return torch.cat([found, torch.zeros_like(found[:1])])[table.order]  # the last row, −1, is NEW
+    assert weights.order is not None
+    found = found.flatten() if row.reshaped else found
+    return torch.cat([found, torch.zeros_like(found[:1])])[weights.order]  # the last row, −1, is NEW
 
 
-def _check(source: Checkpoint, table: Table, moves: Sequence[Row], parameters: Mapping[str, nn.Parameter]) -> None:
-    wanted = {move.theirs: _shape(move, table, parameters) for move in moves}
-    config = source.settings.path.name
-    if missing := [name for name in wanted if name not in source.names]:
-        raise DataError(f"{source.where}: has no {missing[0]}, which {config} asks for ({len(missing)} missing)")
-    known = [*wanted, *table.ties]
-    strange = [name for name in sorted(source.names) if name not in known and not _matches(name, table.harmless)]
-    if strange:
+def _check(
+    checkpoint: Checkpoint, weights: WeightMap, rows: Sequence[Row], parameters: Mapping[str, nn.Parameter]
+) -> None:
+    where, config = checkpoint.weights, checkpoint.config.path.name
+    expected = {row.theirs: _expected_shape(row, weights, parameters) for row in rows}
+    if missing := [name for name in expected if name not in checkpoint.names]:
+        raise DataError(f"{where}: has no {missing[0]}, which {config} requires ({len(missing)} missing)")
+    known = [*expected, *weights.tied]
+    unknown = [name for name in sorted(checkpoint.names) if name not in known and not _matches(name, weights.ignored)]
+    if unknown:
         raise DataError(
-            f"{source.where}: has {strange[0]}, which has no place in the model that {config} describes "
-            f"({len(strange)} such)"
+            f"{where}: has {unknown[0]}, which does not belong to the model that {config} describes "
+            f"({len(unknown)} such)"
         )
-    for move in moves:
-        shape = source.shape(move.theirs)
-        same = torch.Size(shape).numel() == wanted[move.theirs].numel() if move.flat else shape == wanted[move.theirs]
-        if not same:
-            raise DataError(
-                f"{source.where}: {move.theirs} has the shape {list(shape)}, {config} asks for "
-                f"{list(wanted[move.theirs])}"
-            )
-    for copy, name in table.ties.items():
-        if copy in source.names and not torch.equal(source.tensor(copy), source.tensor(name)):
-            raise DataError(f"{source.where}: {copy} is not equal to {name}; a model with two tables is not known here")
+    for row in rows:
+        shape, wanted = torch.Size(checkpoint.shape(row.theirs)), expected[row.theirs]
+        if not (shape.numel() == wanted.numel() if row.reshaped else shape == wanted):
+            raise DataError(f"{where}: {row.theirs} has the shape {list(shape)}, {config} requires {list(wanted)}")
+    for copy, name in weights.tied.items():
+        if copy in checkpoint.names and not torch.equal(checkpoint.tensor(copy), checkpoint.tensor(name)):
+            raise DataError(f"{where}: {copy} differs from {name}; models with untied embeddings are not supported")
 
 
-def _shape(move: Row, table: Table, parameters: Mapping[str, nn.Parameter]) -> torch.Size:
-    """What the checkpoint's tensor must look like."""
-    parts = [parameters[name].shape for name in move.ours.split()]
-    rows = sum(part[0] for part in parts)
-    if move.words:
-        assert table.order is not None
-        rows = int(table.order.max()) + 1
-    shape = torch.Size([rows, *parts[0][1:]])
-    return torch.Size(reversed(shape)) if move.turned else shape
+def _expected_shape(row: Row, weights: WeightMap, parameters: Mapping[str, nn.Parameter]) -> torch.Size:
+    """The shape that the checkpoint's tensor must have."""
+    parts = [parameters[name].shape for name in row.ours.split()]
+    length = sum(part[0] for part in parts)
+    if row.vocabulary:
+        assert weights.order is not None
+        length = int(weights.order.max()) + 1
+    shape = torch.Size([length, *parts[0][1:]])
+    return torch.Size(reversed(shape)) if row.transposed else shape
 
 
 def _matches(name: str, patterns: Iterable[str]) -> bool:

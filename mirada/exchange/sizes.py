@@ -1,6 +1,6 @@
-"""The published models and how large they are, counted on networks that are built without memory.
+"""The sizes of published models, counted on networks that are built without allocating memory.
 
-Papers and lecture notes round, or count something else: `note` says how their figure and ours go together.
+Papers and lecture notes round their figures or count something else; `note` explains the difference.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mirada.models.vit import ViT, ViTConfig
 
 @dataclass(frozen=True)
 class Published:
-    """A published model: its sizes as printed, and how it is built."""
+    """A published model: its printed sizes, and how to build it."""
 
     name: str
     year: int
@@ -30,14 +30,14 @@ class Published:
     width: int
     heads: int
     context: int
-    """Tokens (of a ViT: patches and the class token) that it takes at most; 0 where nothing limits them."""
+    """The longest input in tokens (for a ViT: patches and the class token); 0 if unlimited."""
     vocabulary: int
-    """Words, or for a ViT classes."""
+    """Tokens, or for a ViT classes."""
     note: str
     build: Callable[[], nn.Module]
 
     def parameters(self) -> int:
-        """Counted, each shared one once."""
+        """The number of parameters; shared ones count once."""
         with torch.device("meta"):
             return sum(parameter.numel() for parameter in self.build().parameters())
 
@@ -87,16 +87,16 @@ PUBLISHED = [
     _gpt("GPT-2 medium", 2019, 24, 1024, 16, 1024, 50_257, "the paper says 345 M, its authors later 355 M"),
     _gpt("GPT-2 large", 2019, 36, 1280, 20, 1024, 50_257, "the paper says 762 M, its authors later 774 M"),
     _gpt("GPT-2 XL", 2019, 48, 1600, 25, 1024, 50_257, "the paper says 1,542 M, its authors later 1.5 B"),
-    _bert("BERT base", 12, 768, 12, "the paper says 110 M; counted without the outputs of its pre-training"),
-    _bert("BERT large", 24, 1024, 16, "the paper says 340 M; counted without the outputs of its pre-training"),
+    _bert("BERT base", 12, 768, 12, "the paper says 110 M; counted without its pre-training heads"),
+    _bert("BERT large", 24, 1024, 16, "the paper says 340 M; counted without its pre-training heads"),
     _gpt("GPT-3", 2020, 96, 12_288, 96, 2048, 50_257, "the paper says 175.0 B, notes 175,000 M: rounded up"),
-    _vit("ViT-B/16", 12, 768, 12, "the paper says 86 M; counted with an output for 1,000 classes"),
+    _vit("ViT-B/16", 12, 768, 12, "the paper says 86 M; counted with a head for 1,000 classes"),
 ]
-"""In the order of their years."""
+"""Published models, by year."""
 
 
 def sizes() -> list[dict[str, Any]]:
-    """Every published model with its exact number of parameters, for a person or a program to read."""
+    """Every published model with its exact number of parameters."""
     return [_row(model) for model in PUBLISHED]
 
 

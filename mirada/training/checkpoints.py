@@ -22,7 +22,7 @@ from torch import Tensor
 from mirada.errors import TrainingError
 from mirada.files import write_bytes, write_text
 from mirada.parsing import Malformed, check, read_json
-from mirada.tensors import check_forms, load_tensors, read_content
+from mirada.tensors import check_specs, load_tensors, read_content
 
 KEPT = 2
 
@@ -167,4 +167,4 @@ def check_fit(wanted: Mapping[str, Tensor], tensors: Mapping[str, Tensor], where
     """Refuse a checkpoint of another model: its weights and their averages must have these names and shapes."""
     forms = {name: (tuple(tensor.shape), tensor.dtype) for name, tensor in wanted.items()}
     given = {name: tensor for name, tensor in tensors.items() if name.startswith(("model.", "average."))}
-    check_forms(forms, given, where, TrainingError)
+    check_specs(forms, given, where, TrainingError)

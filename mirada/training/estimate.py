@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from mirada.contracts import Loss, Plan, Rows
-from mirada.device import memory_used
+from mirada.device import peak_memory
 from mirada.training.config import TrainConfig
 from mirada.training.optimizers import Optimizers
 
@@ -92,7 +92,7 @@ def estimate_cost(
         epoch_tokens=batches.tokens,
         steps_per_epoch=_steps_per_epoch(batches, config.accumulate),
         padding=batches.padding(0),
-        memory=memory_used(),
+        memory=peak_memory(),
     )
 
 

@@ -15,7 +15,7 @@ from mirada import bundle as bundles
 from mirada import config as configuration
 from mirada import models, tasks
 from mirada.data.quality import Notify
-from mirada.device import settle
+from mirada.device import select_device
 from mirada.errors import Interrupted, TrainingError
 from mirada.loading import load
 from mirada.metrics.score import Evaluation
@@ -80,7 +80,7 @@ class _Run:
         self.task, self.sections = build(values)
         self.log = Log(work.run / "log.jsonl")
         self.timing = Timing()
-        self.device = settle(self.settings.device, self.settings.threads)
+        self.device = select_device(self.settings.device, self.settings.threads)
         base = self.settings.base
         self.base = Base(Path(base), work.run / "base", str(self.device), self.settings.threads) if base else None
         self.begun = checkpoints.exist(work.run / "checkpoints")

@@ -19,7 +19,7 @@ from mirada.data.batching import collate
 from mirada.data.tokenizer import Tokenizer
 from mirada.decoding import DecodeConfig, decode
 from mirada.exchange import import_checkpoint, vocabulary
-from mirada.exchange.checkpoint import Settings
+from mirada.exchange.checkpoint import CheckpointConfig
 from mirada.loading import load
 from mirada.tasks.language_model.data import Spelling, lines_of
 from mirada.tasks.language_model.model import LanguageModel
@@ -61,7 +61,7 @@ def gpt2(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any, Any, Lang
     import_checkpoint(folder / "published", folder / "bundle")
     model: LanguageModel = load(folder / "bundle", device="cpu")
     model.network.double()
-    order = vocabulary.gpt2(folder / "published", Settings(folder / "published" / "config.json")).order
+    order = vocabulary.gpt2(folder / "published", CheckpointConfig(folder / "published" / "config.json")).order
     return folder, theirs.double().eval(), words, model, order
 
 
@@ -207,7 +207,7 @@ def marian(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, TranslationMo
     import_checkpoint(folder / "published", folder / "bundle")
     model: TranslationModel = load(folder / "bundle", device="cpu")
     model.network.double()
-    order = vocabulary.marian(folder / "published", Settings(folder / "published" / "config.json"))[0].order
+    order = vocabulary.marian(folder / "published", CheckpointConfig(folder / "published" / "config.json"))[0].order
     return theirs.double().eval(), model, order
 
 

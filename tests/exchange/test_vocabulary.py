@@ -17,24 +17,24 @@ from mirada.contracts import BOS, EOS, PAD
 from mirada.data.tokenizer import UNK, Tokenizer
 from mirada.errors import DataError
 from mirada.exchange import vocabulary
-from mirada.exchange.checkpoint import Settings
+from mirada.exchange.checkpoint import CheckpointConfig
 from mirada.exchange.mapping import NEW
-from mirada.exchange.sentences import Pieces
-from mirada.exchange.vocabulary import Renumbered
+from mirada.exchange.sentencepiece import SentencePieceModel
+from mirada.exchange.vocabulary import RenumberedTokenizer
 from tests.exchange.checkpoints import END, SOURCE, TARGET, TEXTS, WORDS, byte_pairs, marian_words, sentence_pieces
 
 any_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=40) | st.sampled_from(TEXTS)
 quick = settings(max_examples=150, deadline=None)
 
 
-def written(folder: Path, files: dict[str, Any], **config: Any) -> Settings:
+def written(folder: Path, files: dict[str, Any], **config: Any) -> CheckpointConfig:
     folder.mkdir(exist_ok=True)
     for name, content in {**files, "config.json": config}.items():
         if isinstance(content, bytes):
             (folder / name).write_bytes(content)
         else:
             (folder / name).write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
-    return Settings(folder / "config.json")
+    return CheckpointConfig(folder / "config.json")
 
 
 # --- byte-level BPE ---
@@ -53,7 +53,7 @@ def reference_bpe() -> tokenizers.Tokenizer:
 
 
 @pytest.fixture(scope="module")
-def bpe(tmp_path_factory: pytest.TempPathFactory) -> Renumbered:
+def bpe(tmp_path_factory: pytest.TempPathFactory) -> RenumberedTokenizer:
     folder = tmp_path_factory.mktemp("bpe")
     return vocabulary.gpt2(folder, written(folder, {"vocab.json": BYTES, "merges.txt": MERGE_LINES}, **GPT2))
 
@@ -63,14 +63,14 @@ def bpe(tmp_path_factory: pytest.TempPathFactory) -> Renumbered:
 @example(text="")
 @example(text=END)
 @example(text=" a\n\n  b's 2024 </s>")
-def test_bytes_are_merged_as_published(bpe: Renumbered, text: str) -> None:
+def test_bytes_are_merged_as_published(bpe: RenumberedTokenizer, text: str) -> None:
     (ids,) = bpe.tokenizer.encode([text])
     assert bpe.order[ids].tolist() == reference_bpe().encode(text).ids
     assert min(ids, default=EOS + 1) > EOS
     assert bpe.tokenizer.decode([[BOS, *ids, EOS, PAD]]) == [text]
 
 
-def test_the_two_ways_of_naming_the_files_are_one(tmp_path: Path, bpe: Renumbered) -> None:
+def test_the_two_ways_of_naming_the_files_are_one(tmp_path: Path, bpe: RenumberedTokenizer) -> None:
     files = written(tmp_path, {"encoder.json": BYTES, "vocab.bpe": MERGE_LINES}, **GPT2)
     assert vocabulary.gpt2(tmp_path, files).tokenizer.to_json() == bpe.tokenizer.to_json()
 
@@ -89,7 +89,7 @@ def test_tokenizer_json_is_taken_as_it_is(tmp_path: Path) -> None:
     assert found.size == len(BYTES) + 3
 
 
-def test_a_saved_tokenizer_is_one_of_miradas(tmp_path: Path, bpe: Renumbered) -> None:
+def test_a_saved_tokenizer_is_one_of_miradas(tmp_path: Path, bpe: RenumberedTokenizer) -> None:
     (tmp_path / "tokenizer.json").write_text(bpe.tokenizer.to_json(), encoding="utf-8")
     again = Tokenizer.load(tmp_path / "tokenizer.json")
     assert (again.size, again.unit, again.unknown) == (len(BYTES) + 2, "subwords", None)
@@ -127,7 +127,7 @@ def reference_word_pieces(lowercase: bool = True) -> tokenizers.Tokenizer:
 
 
 @pytest.fixture(scope="module")
-def pieces(tmp_path_factory: pytest.TempPathFactory) -> Renumbered:
+def pieces(tmp_path_factory: pytest.TempPathFactory) -> RenumberedTokenizer:
     folder = tmp_path_factory.mktemp("pieces")
     return vocabulary.bert(folder, written(folder, {"vocab.txt": "\n".join(WORDS) + "\n"}, **BERT))
 
@@ -137,7 +137,7 @@ def pieces(tmp_path_factory: pytest.TempPathFactory) -> Renumbered:
 @example(text="")
 @example(text="[MASK] [CLS] </s> <mask>")
 @example(text="The BABY'S tables, b́ayaba 日日 😀")
-def test_words_are_cut_as_published(pieces: Renumbered, text: str) -> None:
+def test_words_are_cut_as_published(pieces: RenumberedTokenizer, text: str) -> None:
     (ids,) = pieces.tokenizer.encode([text])
     assert pieces.order[ids].tolist() == reference_word_pieces().encode(text).ids
     assert min(ids, default=UNK) >= UNK
@@ -151,7 +151,7 @@ def test_capitals_stay_where_the_files_say_so(tmp_path: Path, lowercase: bool) -
     assert found.order[found.tokenizer.encode([text])[0]].tolist() == reference_word_pieces(lowercase).encode(text).ids
 
 
-def test_tokenizer_json_and_vocab_txt_are_one(tmp_path: Path, pieces: Renumbered) -> None:
+def test_tokenizer_json_and_vocab_txt_are_one(tmp_path: Path, pieces: RenumberedTokenizer) -> None:
     backend = reference_word_pieces()
     backend.add_special_tokens(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"])
     found = vocabulary.bert(tmp_path, written(tmp_path, {"tokenizer.json": backend.to_str()}, **BERT))
@@ -159,7 +159,7 @@ def test_tokenizer_json_and_vocab_txt_are_one(tmp_path: Path, pieces: Renumbered
     assert found.tokenizer.encode(TEXTS) == pieces.tokenizer.encode(TEXTS)
 
 
-def test_pieces_are_read_back(pieces: Renumbered, tmp_path: Path) -> None:
+def test_pieces_are_read_back(pieces: RenumberedTokenizer, tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").write_text(pieces.tokenizer.to_json(), encoding="utf-8")
     again = Tokenizer.load(tmp_path / "tokenizer.json")
     assert (again.unit, again.unknown, again.mask, again.size) == ("pieces", UNK, 4, len(WORDS))
@@ -182,7 +182,7 @@ def test_pieces_of_a_sentence_are_the_likeliest(tmp_path: Path) -> None:
     assert source.order.tolist() == target.order.tolist()
     names = {id: name for name, id in MARIAN.items()}
 
-    def cut(side: Renumbered, text: str) -> list[str]:
+    def cut(side: RenumberedTokenizer, text: str) -> list[str]:
         return [names[int(id)] for id in side.order[side.tokenizer.encode([text])[0]]]
 
     assert cut(source, "el bebé llora") == ["▁el", "▁be", "bé", "▁llora"]
@@ -204,16 +204,16 @@ def test_pieces_of_a_sentence_are_the_likeliest(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "it has no pieces"),
-        (b"not a model at all", "is damaged, or not a SentencePiece model"),
-        (sentence_pieces(SOURCE)[:40], "is damaged, or not a SentencePiece model"),
-        (sentence_pieces(SOURCE, kind=2), "another kind than unigram"),
+        (b"", r"source\.spm: is damaged"),
+        (b"not a model at all", r"source\.spm: is damaged"),
+        (sentence_pieces(SOURCE)[:40], r"source\.spm: is damaged"),
+        (sentence_pieces(SOURCE, kind=2), r"source\.spm: .*unigram"),
     ],
 )
 def test_a_file_that_is_no_sentencepiece_model_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
     (tmp_path / "source.spm").write_bytes(content)
     with pytest.raises(DataError, match=message):
-        Pieces(tmp_path / "source.spm")
+        SentencePieceModel(tmp_path / "source.spm")
 
 
 @settings(max_examples=300, deadline=None)
@@ -222,7 +222,7 @@ def test_no_bytes_break_the_reader(tmp_path_factory: pytest.TempPathFactory, con
     path = tmp_path_factory.getbasetemp() / "any.spm"
     path.write_bytes(content)
     with suppress(DataError):  # and nothing else
-        Pieces(path)
+        SentencePieceModel(path)
 
 
 # --- what does not fit ---
@@ -231,7 +231,7 @@ def test_no_bytes_break_the_reader(tmp_path_factory: pytest.TempPathFactory, con
 @pytest.mark.parametrize(
     ("kind", "files", "config", "message"),
     [
-        ("gpt2", {}, GPT2, r"has no tokenizer: neither tokenizer\.json nor vocab\.json and merges\.txt"),
+        ("gpt2", {}, GPT2, r"tokenizer\.json nor vocab\.json and merges\.txt"),
         ("gpt2", {"vocab.json": BYTES}, GPT2, r"merges\.txt"),
         ("gpt2", {"vocab.json": BYTES, "merges.txt": "a b c\n"}, GPT2, r"merges\.txt line 1: .* two parts .* 'a b c'"),
         ("gpt2", {"vocab.json": BYTES, "merges.txt": "zz qq\n"}, GPT2, r"merges\.txt: does not fit vocab\.json"),
@@ -239,25 +239,25 @@ def test_no_bytes_break_the_reader(tmp_path_factory: pytest.TempPathFactory, con
             "gpt2",
             {"vocab.json": {"a": "b"}, "merges.txt": ""},
             GPT2,
-            r"vocab\.json: should have a number for each word",
+            r"vocab\.json: .* id ",
         ),
-        ("gpt2", {"vocab.json": "[1]", "merges.txt": ""}, GPT2, r"vocab\.json: should hold names and values"),
+        ("gpt2", {"vocab.json": "[1]", "merges.txt": ""}, GPT2, r"vocab\.json: .*not '\[1\]'"),
         (
             "gpt2",
             {"vocab.json": BYTES, "merges.txt": MERGE_LINES},
             {**GPT2, "vocab_size": 20, "eos_token_id": 3, "bos_token_id": 3},
-            r"vocab\.json: has \d+ words.*vocab_size=20",
+            r"vocab\.json: has \d+ .*vocab_size=20",
         ),
         (
             "gpt2",
             {"vocab.json": BYTES, "merges.txt": MERGE_LINES},
             {**GPT2, "eos_token_id": 10**6},
-            r"config\.json: eos_token_id=1000000 is no word of vocab_size=",
+            r"config\.json: eos_token_id=1000000 .*vocab_size=",
         ),
         ("gpt2", {"tokenizer.json": "{}"}, GPT2, r"tokenizer\.json: is not a tokenizer"),
-        ("gpt2", {"tokenizer.json": reference_word_pieces().to_str()}, GPT2, r"is WordPiece, where BPE should be"),
+        ("gpt2", {"tokenizer.json": reference_word_pieces().to_str()}, GPT2, "is WordPiece, .*BPE"),
         ("gpt2", {"tokenizer.json": tokenizers.Tokenizer(models.BPE(BYTES, [])).to_str()}, GPT2, "ByteLevel"),
-        ("bert", {}, BERT, r"has no tokenizer: neither tokenizer\.json nor vocab\.txt"),
+        ("bert", {}, BERT, r"tokenizer\.json nor vocab\.txt"),
         ("bert", {"vocab.txt": "[PAD]\n[UNK]\na\n"}, BERT, r"vocab\.txt: has no \[CLS\]"),
         ("bert", {"vocab.txt": "\n".join(WORDS)}, {"vocab_size": "many"}, r"vocab_size should be a whole number"),
         ("marian", {"vocab.json": MARIAN}, MARIAN_CONFIG, r"source\.spm: cannot be read"),

@@ -53,7 +53,7 @@ def gpt1() -> tuple[GPT, Any]:
         vocab_size=VOCABULARY, n_positions=CONTEXT, n_embd=WIDTH, n_layer=LAYERS, n_head=HEADS, afn="gelu"
     )
     theirs, ours = shaken(OpenAIGPTLMHeadModel(config)), build("post")
-    rows = [Row(OLD_NAMES.get(row.theirs, row.theirs), row.ours, row.turned) for row in ROWS]
+    rows = [Row(OLD_NAMES.get(row.theirs, row.theirs), row.ours, row.transposed) for row in ROWS]
     assert copied(ours, theirs, [row.below("transformer.") for row in rows]) == len(list(ours.parameters()))
     return ours, theirs
 

@@ -62,7 +62,7 @@ class Format:
     def from_json(cls, text: str | bytes, where: str | Path = "pictures.json") -> tuple[list[str], Format]:
         """Labels and format."""
         try:
-            found: _About = check(_About, parse_json(text, halves=True))
+            found: _About = check(_About, parse_json(text, surrogates=True))
             if not len(found.mean) == len(found.std) == found.shape[0]:
                 raise Malformed("its shape does not fit its means")
             if math.prod(found.shape) > MOST_PIXELS:

@@ -1,4 +1,4 @@
-"""Draws forecasts: the last of what is known, the forecast behind it, and the ranges it should lie in."""
+"""Draw forecasts: recent history, the forecast and its prediction intervals."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ Numbers = npt.NDArray[np.float64]
 
 MOST_PANELS = 6
 SHOWN = 4
-"""Times the horizon: how much of the history is drawn, so that the forecast is wide enough to be read."""
+"""The length of history to draw, in multiples of the horizon."""
 LEAST_SHOWN = 60
 TICKS = 7
 
 _KNOWN, _FORECAST, _TRUTH, _FAINT = "#33383d", "#1f6fb4", "#d1662b", "#d9dce0"
-_SHADES = ("#a5c6e2", "#d9e6f2", "#edf3f9")  # of ranges; the narrowest is the darkest
+_SHADES = ("#a5c6e2", "#d9e6f2", "#edf3f9")  # of prediction intervals, the narrowest first
 _UNITS = {1e9: " bn", 1e6: " M"}
 _STYLE: Any = {
-    "text.parse_math": False,  # a dollar sign is a dollar sign
+    "text.parse_math": False,  # dollar signs in names are no math
     "font.size": 10,
     "axes.edgecolor": _FAINT,
     "axes.labelcolor": _KNOWN,
@@ -48,10 +48,10 @@ def draw_forecast(
     labels: Sequence[str],
     truth: Numbers | None = None,
 ) -> None:
-    """History [n, C] and its times, then the forecast [H, C] and its labels, a panel a column; ranges by percent."""
+    """Draw history [n, C] with its times and a forecast [H, C] with its labels, one panel per column."""
     n, horizon = len(history), len(forecast)
     if not n or not horizon:
-        raise UsageError("there is no forecast to draw" if n else "there is no history to draw a forecast behind")
+        raise UsageError("there is no forecast to draw" if n else "there is no history to draw")
     shown = min(n, max(SHOWN * horizon, LEAST_SHOWN))
     known = list(times[-shown:]) if times else [str(step) for step in range(1 - shown, 1)]
     axis = [*known, *labels]
@@ -85,23 +85,21 @@ def _panel(
     ranges: Mapping[int, tuple[Numbers, Numbers]],
     truth: Numbers | None,
 ) -> None:
-    """One column. The forecast and its ranges begin at the last known value, which is certain."""
+    """Draw one column. The forecast and its intervals start at the last known value."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     n, last = len(history), history[-1:]
     ahead = x[n - 1 :]
     axes.plot(x[:n], history, color=_KNOWN, linewidth=1.3, label="known")
     if truth is not None:
-        axes.plot(
-            x[n - 1 : n + len(truth)], np.concatenate([last, truth]), color=_TRUTH, linewidth=1.3, label="what came"
-        )
+        axes.plot(x[n - 1 : n + len(truth)], np.concatenate([last, truth]), color=_TRUTH, linewidth=1.3, label="actual")
     axes.plot(ahead, np.concatenate([last, forecast]), color=_FORECAST, linewidth=1.9, label="forecast")
     for number, (percent, bounds) in enumerate(ranges.items()):
         lower, upper = (np.concatenate([last, bound]) for bound in bounds)
         shade = _SHADES[min(number, len(_SHADES) - 1)]
         # below the grid, and each below the narrower ones
         zorder = 0.4 - 0.01 * number
-        axes.fill_between(ahead, lower, upper, color=shade, linewidth=0, zorder=zorder, label=f"{percent}% range")
+        axes.fill_between(ahead, lower, upper, color=shade, linewidth=0, zorder=zorder, label=f"{percent}% interval")
     axes.axvline(x[n - 1], color=_KNOWN, linewidth=0.8, linestyle=(0, (2, 3)))
     axes.grid(axis="y", linewidth=0.8)
     axes.set_axisbelow(True)
@@ -113,14 +111,14 @@ def _panel(
 
 
 def shown_number(value: float) -> str:
-    """A number beside an axis: 2,800 or 4.5 M or 1.2e-07."""
+    """Format a number for an axis: 2,800 or 4.5 M or 1.2e-07."""
     size, unit = next(((size, unit) for size, unit in _UNITS.items() if size <= abs(value) < 1000 * size), (1, ""))
     text = f"{value:,.0f}" if 1e5 <= abs(value) < 1e6 else f"{value / size:,.6g}"
     return text.replace("-", "−", 1 if text.startswith("-") else 0) + unit
 
 
 def _ticks(axes: Axes, x: Sequence[Any], labels: Sequence[str]) -> None:
-    """A few dates, each said once; or a few of the labels, where they are no dates."""
+    """Label the axis with a few dates, or with a few of the labels if they are not dates."""
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
     if not isinstance(x, range):

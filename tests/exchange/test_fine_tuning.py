@@ -1,4 +1,4 @@
-"""Imported models are taught by command: the same task on new text, or another one."""
+"""ImportedModel models are taught by command: the same task on new text, or another one."""
 
 from __future__ import annotations
 

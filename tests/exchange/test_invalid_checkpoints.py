@@ -68,7 +68,7 @@ def test_no_directory(tmp_path: Path) -> None:
 def test_only_a_pickle(folder: Path) -> None:
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
     said = reason(folder)
-    assert "pytorch_model.bin, a pickle, which can run any code" in said
+    assert "pytorch_model.bin, a pickle" in said
     assert "convert it to model.safetensors" in said
     for other in ("model.pt", "weights.pth", "last.ckpt", "model.pkl"):
         (folder / "pytorch_model.bin").rename(folder / other)
@@ -80,7 +80,9 @@ def test_only_a_pickle(folder: Path) -> None:
 
 def test_another_kind_of_model(folder: Path) -> None:
     configure(folder, model_type="llama")
-    assert "model_type='llama' is not known here; there are: bert, gpt2, marian, vit" in reason(folder)
+    said = reason(folder)
+    assert "model_type='llama'" in said
+    assert "bert, gpt2, marian, vit" in said
     configure(folder, model_type=None)
     assert "model_type=None" in reason(folder)
 
@@ -94,7 +96,7 @@ def test_a_file_cut_short(folder: Path, kept: int) -> None:
 
 def test_weights_that_are_not_finite(folder: Path) -> None:
     reweigh(folder, lambda weights: next(iter(weights.values())).view(-1)[0].fill_(float("nan")))
-    assert "has numbers that are not finite: it cannot be used" in reason(folder)
+    assert "not finite" in reason(folder)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", '{"a": 1', "\xff"])
@@ -114,9 +116,9 @@ def test_damaged_shards(folder: Path) -> None:
     homes = json.loads(whole)["weight_map"]
     first = homes["transformer.wpe.weight"]
     index.write_text(json.dumps({"weight_map": {**homes, "transformer.new": first}}))
-    assert f"{first}: has no transformer.new, which model.safetensors.index.json promises" in reason(folder)
+    assert f"{first}: has no transformer.new, which model.safetensors.index.json lists" in reason(folder)
     index.write_text(json.dumps({"weight_map": {**homes, "transformer.wpe.weight": "../other.safetensors"}}))
-    assert "transformer.wpe.weight should be in a file beside it, not in '../other.safetensors'" in reason(folder)
+    assert "not in '../other.safetensors'" in reason(folder)
     index.write_text("{}")
     assert "weight_map" in reason(folder)
     index.write_text(whole)
@@ -150,26 +152,26 @@ def test_a_missing_tensor_is_named(folder: Path, name: str) -> None:
 @pytest.mark.parametrize("folder", SAVE, indirect=True)
 def test_a_tensor_without_a_place_is_named(folder: Path) -> None:
     reweigh(folder, lambda weights: weights.update({"adapter.weight": torch.ones(2, 2)}))
-    assert "has adapter.weight, which has no place in the model that config.json describes (1 such)" in reason(folder)
+    assert "has adapter.weight, which does not belong" in reason(folder)
 
 
 @pytest.mark.parametrize(
     ("folder", "change", "message"),
     [
-        ("gpt2", {"n_positions": 23}, r"transformer.wpe.weight has the shape [24, 12], config.json asks for [23, 12]"),
+        ("gpt2", {"n_positions": 23}, r"transformer.wpe.weight has the shape [24, 12], config.json requires [23, 12]"),
         (
             "gpt2",
             {"n_inner": 50},
-            r"transformer.h.0.mlp.c_fc.weight has the shape [12, 48], config.json asks for [12, 50]",
+            r"transformer.h.0.mlp.c_fc.weight has the shape [12, 48], config.json requires [12, 50]",
         ),
-        ("gpt2", {"n_layer": 3}, "has no transformer.h.2.ln_1.weight, which config.json asks for (12 missing)"),
-        ("gpt2", {"n_layer": 1}, "has transformer.h.1.attn.c_attn.bias, which has no place"),
+        ("gpt2", {"n_layer": 3}, "has no transformer.h.2.ln_1.weight, which config.json requires (12 missing)"),
+        ("gpt2", {"n_layer": 1}, "has transformer.h.1.attn.c_attn.bias, which does not belong"),
         ("gpt2", {"n_embd": 16000, "n_layer": 200, "n_head": 2}, "model.safetensors: has no "),  # takes no memory
         ("bert", {"intermediate_size": 21}, "bert.encoder.layer.0.intermediate.dense.weight has the shape [20, 12]"),
         ("bert", {"vocab_size": 40}, "word_embeddings.weight has the shape [29, 12], config.json has vocab_size=40"),
         ("marian", {"decoder_layers": 2}, "has no model.decoder.layers.1.self_attn.q_proj.weight"),
         ("vit", {"image_size": 12}, "vit.embeddings.position_embeddings has the shape [1, 5, 12]"),
-        ("vit", {"patch_size": 2}, "config.json asks for"),
+        ("vit", {"patch_size": 2}, "config.json requires"),
     ],
     indirect=["folder"],
 )
@@ -189,16 +191,20 @@ def test_a_configuration_of_another_model(folder: Path, change: dict[str, int], 
         (
             "gpt2",
             {"activation_function": "gelu_fast"},
-            "activation_function='gelu_fast' is not known here (did you mean",
+            "activation_function='gelu_fast' is not supported (did you mean",
         ),
         ("gpt2", {"activation_function": "swish"}, "model.activation='silu'"),
-        ("gpt2", {"scale_attn_by_inverse_layer_idx": True}, "scale_attn_by_inverse_layer_idx=True makes another model"),
-        ("bert", {"position_embedding_type": "relative_key"}, "position_embedding_type='relative_key' makes another"),
-        ("bert", {"type_vocab_size": 1}, "type_vocab_size=1 makes another model"),
-        ("marian", {"scale_embedding": False}, "scale_embedding=False makes another model"),
-        ("marian", {"decoder_ffn_dim": 30}, "decoder_ffn_dim=30 makes another model"),
-        ("vit", {"patch_size": 3}, "8×8 pixels with 3 colours in patches of 3"),
-        ("vit", {"qkv_bias": False}, "qkv_bias=False makes another model"),
+        ("gpt2", {"scale_attn_by_inverse_layer_idx": True}, "scale_attn_by_inverse_layer_idx=True is not supported"),
+        (
+            "bert",
+            {"position_embedding_type": "relative_key"},
+            "position_embedding_type='relative_key'",
+        ),
+        ("bert", {"type_vocab_size": 1}, "type_vocab_size=1 is not supported"),
+        ("marian", {"scale_embedding": False}, "scale_embedding=False is not supported"),
+        ("marian", {"decoder_ffn_dim": 30}, "decoder_ffn_dim=30 is not supported"),
+        ("vit", {"patch_size": 3}, "8×8 pixels with 3 channels in patches of 3"),
+        ("vit", {"qkv_bias": False}, "qkv_bias=False is not supported"),
     ],
     indirect=["folder"],
 )
@@ -212,7 +218,7 @@ def test_an_output_of_its_own_is_refused_and_a_copy_is_not(folder: Path) -> None
     reweigh(folder, lambda w: w.update({"lm_head.weight": w["transformer.wte.weight"].clone()}))
     read_checkpoint(folder)
     reweigh(folder, lambda w: w.update({"lm_head.weight": 2 * w["transformer.wte.weight"]}))
-    assert "lm_head.weight is not equal to transformer.wte.weight" in reason(folder)
+    assert "lm_head.weight differs from transformer.wte.weight" in reason(folder)
 
 
 @pytest.mark.parametrize("folder", ["marian"], indirect=True)
@@ -224,7 +230,7 @@ def test_other_positions_than_marians_are_refused(folder: Path) -> None:
     reweigh(folder, lambda weights: weights.update({name: waves.clone()}))
     read_checkpoint(folder)
     reweigh(folder, lambda weights: weights.update({name: waves + 0.1}))
-    assert f"{name} should be sines and cosines" in reason(folder)
+    assert f"{name} should be sinusoidal" in reason(folder)
 
 
 def test_masks_and_numbers_of_positions_are_harmless(folder: Path) -> None:
@@ -262,7 +268,7 @@ def test_a_word_with_a_number_that_is_not_there_takes_no_memory(saved: Path, tmp
         (folder / "vocab.json").write_text(json.dumps({**words, "▁far": 2_000_000}))
         said, memory = taken(folder)
         assert "vocab.json: has " in said
-        assert "the largest number is 2,000,000; config.json has vocab_size=" in said
+        assert "the largest id is 2,000,000; config.json has vocab_size=" in said
         assert memory < 2_000_000
 
 
@@ -270,7 +276,7 @@ def test_a_word_with_a_number_that_is_not_there_takes_no_memory(saved: Path, tmp
 @pytest.mark.parametrize("folder", ["marian"], indirect=True)
 def test_a_special_word_that_is_not_there(folder: Path, key: str) -> None:
     configure(folder, **{key: 1000})
-    assert f"config.json: {key}=1000 is no word of vocab_size=" in reason(folder)
+    assert f"config.json: {key}=1000 is not below vocab_size=" in reason(folder)
 
 
 # --- the bundle, and the command ---
@@ -295,9 +301,9 @@ def test_a_refused_checkpoint_leaves_nothing(folder: Path, tmp_path: Path) -> No
     [
         (lambda folder: (folder / "model.safetensors").rename(folder / "model.pt"), "only in model.pt, a pickle"),
         (lambda folder: os.truncate(folder / "model.safetensors", 3000), "is the download complete?"),
-        (lambda folder: configure(folder, n_layer=3), "has no transformer.h.2.ln_1.weight, which config.json asks for"),
-        (lambda folder: configure(folder, n_embd=24), "config.json asks for"),
-        (lambda folder: configure(folder, model_type="mamba"), "model_type='mamba' is not known here"),
+        (lambda folder: configure(folder, n_layer=3), "has no transformer.h.2.ln_1.weight, which config.json requires"),
+        (lambda folder: configure(folder, n_embd=24), "config.json requires"),
+        (lambda folder: configure(folder, model_type="mamba"), "model_type='mamba' is not supported"),
         (lambda folder: reweigh(folder, lambda w: w.pop("transformer.wpe.weight")), "has no transformer.wpe.weight"),
         (lambda folder: (folder / "merges.txt").unlink(), "merges.txt: "),
         (lambda folder: shutil.rmtree(folder), "there is no such directory"),

@@ -1,7 +1,7 @@
-"""SentencePiece models (.spm), read without SentencePiece: a protobuf with pieces, their scores, and a normalisation.
+"""Read SentencePiece models (.spm) without SentencePiece: a protobuf of pieces, their scores and a normalizer.
 
 ModelProto       1 pieces: {1 text, 2 score, 3 kind}     2 trainer: {3 type}
-                 3 normaliser: {2 character map, 3 a space in front, 4 spaces that are too many removed}
+                 3 normalizer: {2 character map, 3 add a leading space, 4 remove extra spaces}
 """
 
 from __future__ import annotations
@@ -22,36 +22,36 @@ UNIGRAM = 1
 
 def fields(message: bytes) -> Iterator[tuple[int, Any]]:
     """The fields of a protobuf message: number and value (an integer, or bytes)."""
-    place = 0
+    position = 0
 
     def varint() -> int:
-        nonlocal place
+        nonlocal position
         value = shift = 0
         while True:
-            byte = message[place]
-            place += 1
+            byte = message[position]
+            position += 1
             value |= (byte & 0x7F) << shift
             if byte < 0x80:
                 return value
             shift += 7
 
-    while place < len(message):
+    while position < len(message):
         tag = varint()
         number, kind = tag >> 3, tag & 7
         if kind == 0:
             yield number, varint()
             continue
         if kind not in (1, 2, 5):
-            raise ValueError(f"no field has the kind {kind}")
+            raise ValueError(f"unknown wire type {kind}")
         length = varint() if kind == 2 else 8 if kind == 1 else 4
-        if place + length > len(message):
-            raise ValueError("a field ends behind the end")
-        yield number, message[place : place + length]
-        place += length
+        if position + length > len(message):
+            raise ValueError("a field exceeds the message")
+        yield number, message[position : position + length]
+        position += length
 
 
-class Pieces:
-    """What is in a SentencePiece model."""
+class SentencePieceModel:
+    """The pieces, scores and normalization rules of a SentencePiece model."""
 
     def __init__(self, path: Path):
         self.scores: dict[str, float] = {}
@@ -75,7 +75,7 @@ class Pieces:
         if not self.scores:
             raise DataError(f"{path}: is damaged, or not a SentencePiece model (it has no pieces)")
         if trainer.get(3, UNIGRAM) != UNIGRAM:
-            raise DataError(f"{path}: is a SentencePiece model of another kind than unigram, which is not known here")
+            raise DataError(f"{path}: is not a unigram SentencePiece model; other kinds are not supported")
         self.prepend: Literal["always", "never"] = "always" if rules.get(3, 1) else "never"
         self.within_words = not any("▁" in piece[1:] for piece in self.scores)
         self.normalizers = self._rules(rules, path)

@@ -15,7 +15,7 @@ from mirada.data.tokenizer import UNK
 from mirada.errors import DataError
 from mirada.exchange import vocabulary
 from mirada.exchange.mapping import NEW
-from mirada.exchange.vocabulary import Renumbered
+from mirada.exchange.vocabulary import RenumberedTokenizer
 from tests.exchange.checkpoints import SOURCE, TARGET, WORDS, marian_words, sentence_pieces
 from tests.exchange.test_vocabulary import BYTES, END_ID, GPT2, MARIAN_CONFIG, MERGE_LINES, reference_bpe, written
 
@@ -32,7 +32,7 @@ TEXTS = [
 ]
 
 
-def cut(side: Renumbered, text: str) -> list[int]:
+def cut(side: RenumberedTokenizer, text: str) -> list[int]:
     """The checkpoint's numbers of a text's words."""
     found: list[int] = side.order[side.tokenizer.encode([text])[0]].tolist()
     return found
@@ -175,7 +175,7 @@ def test_a_word_of_texts_may_begin_them(tmp_path: Path) -> None:
 
 def test_a_word_of_texts_does_not_end_them(tmp_path: Path) -> None:
     config = {**GPT2, "eos_token_id": BYTES["!"]}
-    with pytest.raises(DataError, match=r"config\.json: eos_token_id=\d+ is '!', a word of texts"):
+    with pytest.raises(DataError, match=r"config\.json: eos_token_id=\d+ is '!'"):
         vocabulary.gpt2(tmp_path, written(tmp_path, BYTE_FILES, **config))
 
 
@@ -190,7 +190,7 @@ def test_a_piece_that_has_no_row_is_cut_out_and_unknown(tmp_path: Path) -> None:
     source, target = vocabulary.marian(tmp_path, written(tmp_path, {**spm, "vocab.json": words}, **MARIAN_CONFIG))
     names = {id: name for name, id in words.items()}
 
-    def shown(side: Renumbered, text: str) -> list[str]:
+    def shown(side: RenumberedTokenizer, text: str) -> list[str]:
         return [names[id] for id in cut(side, text)]
 
     assert shown(source, "el bebé llora") == ["▁el", "<unk>", "▁llora"]
@@ -199,7 +199,7 @@ def test_a_piece_that_has_no_row_is_cut_out_and_unknown(tmp_path: Path) -> None:
     assert shown(source, "ww") == ["▁", "<unk>"]  # the other side's piece is no piece of this one
     assert shown(target, "the baby") == ["▁the", "<unk>"]
     assert source.order.tolist() == target.order.tolist()
-    assert source.doubles == target.doubles == range(source.size - 5, source.size)
+    assert source.unknown == target.unknown == range(source.size - 5, source.size)
     assert source.order[-5:].tolist() == [words["<unk>"]] * 5
     (ids,) = source.tokenizer.encode(["el bebé"])
     assert source.tokenizer.decode([ids]) == ["el bebé"]  # and for a person it stays what it was

