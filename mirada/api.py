@@ -5,19 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar, Unpack, overload
+from typing import Any, TextIO, TypedDict, TypeVar, Unpack, overload
 
 from mirada import config as configuration
 from mirada import models, tasks
 from mirada.console import default_listener
-from mirada.data.sources import Paths, data_settings
+from mirada.data import preparation
+from mirada.data.quality import Notify, QualityReport
+from mirada.data.sources import Paths, data_settings, named
 from mirada.errors import BundleError, ConfigError, UsageError
 from mirada.former_names import current_task
 from mirada.loading import aligned, check_path, load, wrong_verb
 from mirada.loading import info as bundle_info
 from mirada.loading import info_text as bundle_text
 from mirada.tasks.model import Model
-from mirada.tasks.translation.check import check
 from mirada.training import finetune, status, workspace
 from mirada.training.config import MAY_CHANGE
 from mirada.training.loop import Event, Listener
@@ -187,6 +188,33 @@ def info_text(path: str | Path) -> str:
     return aligned(status.text(path, about)) if about else bundle_text(path)
 
 
+def check(
+    files: Paths = (),
+    *,
+    task: str = "translation",
+    source: str | Path | None = None,
+    target: Paths = (),
+    dev: Paths = (),
+    test: Paths = (),
+    source_language: str | None = None,
+    target_language: str | None = None,
+    columns: Sequence[str] = (),
+    settings: Mapping[str, Any] | None = None,
+    excluded: TextIO | None = None,
+    notify: Notify = lambda what, done, total: None,
+) -> QualityReport:
+    """Say what is wrong with the data of a task and what training would do about it; nothing is trained.
+
+    What training would leave out is listed in `excluded`: file, line, reason, the reason in words.
+    """
+    given = data_settings(files, source, target, dev, source_language, target_language, columns, absolute=False)
+    images = current_task(task) == "classification" and _holds_images(given.get("files"))
+    chosen = tasks.find("image_classification" if images else task)
+    defaults = {name: values for name, values in chosen.defaults.items() if name in chosen.sections}
+    built = configuration.build(chosen.sections, configuration.merge(defaults, settings or {}, {"data": given}))
+    return preparation.check(chosen.preparation(built), notify, excluded, named(test))
+
+
 def _effective(
     task: str | None,
     model: str | None,
@@ -198,8 +226,8 @@ def _effective(
 ) -> configuration.Values:
     """The complete configuration of a new run, checked."""
     from_file = configuration.read(config) if config else {}
-    named = configuration.merge(from_file, settings or {}).get("model", {})
-    wanted = model or (named.get("name") if isinstance(named, dict) else None)
+    own = configuration.merge(from_file, settings or {}).get("model", {})
+    wanted = model or (own.get("name") if isinstance(own, dict) else None)
     asked = current_task(task) if task else from_file.get("task")
     for name, value in (("task", asked), ("model.name", wanted)):
         if not isinstance(value, str | None):
@@ -216,7 +244,7 @@ def _effective(
     chosen = models.named(wanted or chosen_task.default_model)
     automatic = preset in (None, "auto") and chosen_task.presets
     sizes = models.find_preset(chosen["name"], chosen_task.name, "small" if automatic else preset or "small")
-    if automatic and not (isinstance(named, dict) and sizes["model"].keys() & named.keys()):
+    if automatic and not (isinstance(own, dict) and sizes["model"].keys() & own.keys()):
         preset = "auto"
     about: configuration.Values = {"task": chosen_task.name, "model": chosen, "train": {"preset": preset or "small"}}
     return check_config(configuration.merge(chosen_task.defaults, sizes, from_file, settings or {}, about, given))

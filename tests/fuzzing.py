@@ -19,10 +19,11 @@ from pathlib import Path
 from signal import SIGALRM, alarm, signal
 
 from mirada.data.checks import CheckConfig
-from mirada.data.quality import QualityChecker
+from mirada.data.preparation import check
 from mirada.data.readers import Wanted
 from mirada.data.sources import DataConfig
 from mirada.errors import MiradaError
+from mirada.tasks.translation.data import TranslationData
 
 Rows = list[tuple[str, str]]
 SECONDS = 20
@@ -130,7 +131,7 @@ def trial(folder: Path, seed: int) -> str:
             files = data.open()
             pairs = list(files)
             if chance.random() < 0.1:
-                QualityChecker(files, CheckConfig(), longest=100).examine(io.StringIO())
+                check(TranslationData({"data": data, "check": CheckConfig()}))
         except MiradaError as error:
             message = str(error)
             assert "\n" not in message, f"seed {seed}: {message!r}"

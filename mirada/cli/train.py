@@ -110,34 +110,36 @@ def train(
 
 @app.command(panel=DATA)
 def check(
-    pairs: Pairs = None,
+    files: Pairs = None,
+    task: Task = None,
     source: SourceFile = None,
     target: TargetFiles = None,
     dev: Annotated[
-        list[Path] | None, typer.Option(help="Dev pairs, to see what training has of them.", show_default=False)
+        list[Path] | None, typer.Option(help="The dev set, to find what training has of it.", show_default=False)
     ] = None,
     test: Annotated[
-        list[Path] | None, typer.Option(help="Test pairs, to see what training has of them.", show_default=False)
+        list[Path] | None, typer.Option(help="The test set, to find what training has of it.", show_default=False)
     ] = None,
     from_: From = None,
     to: To = None,
     columns: Columns = None,
     set_: Set = None,
     list_: Annotated[
-        Path | None, typer.Option("--list", help="Write each pair that is left out: file, line, reason.")
+        Path | None, typer.Option("--list", help="List what is left out: file, line, reason, the reason in words.")
     ] = None,
     json_: Json = False,
 ) -> None:
-    """Say what is wrong with the data, and what training would do about it."""
+    """Say what is wrong with the data, and what training would do about it; exit code 1 if it would refuse the data."""
+    from mirada import api
     from mirada import config as configuration
     from mirada.console import Console
-    from mirada.tasks.translation.check import check as examine
 
     with ExitStack() as stack:
         excluded = stack.enter_context(new_file(list_, "--list")) if list_ else None
         console = stack.enter_context(Console(verbosity=verbosity()))
-        diagnosis = examine(
-            pairs or [],
+        report = api.check(
+            files or [],
+            task=task or "translation",
             source=source,
             target=target or [],
             dev=dev or [],
@@ -149,7 +151,9 @@ def check(
             excluded=excluded,
             notify=console.preparing,
         )
-    print(json.dumps(diagnosis.as_dict(), indent=2, ensure_ascii=False) if json_ else diagnosis.as_text())
+    print(json.dumps(report.as_dict(), indent=2, ensure_ascii=False) if json_ else report.as_text())
+    if report.refused:
+        raise typer.Exit(1)
 
 
 @app.command(panel=TRAIN)

@@ -1,58 +1,88 @@
-"""What can be wrong with a pair of sentences. Each check sees one pair; the checker adds what takes the whole corpus.
-
-A kind of finding has a name, which is also its setting (`check.numbers=drop`), a title for a person, and what training
-does about it: leave the pair out (drop), learn from it all the same (keep), or drop it whatever the settings (always).
-"""
+"""Why records are left out or doubtful: stable identifiers with words for people, and the checks of sentence pairs."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+import numpy.typing as npt
 from pydantic import Field
 
 from mirada.config import Section
 from mirada.data.placeholders import found, key
-from mirada.data.readers import Pair
+from mirada.data.records import AnyRecord
 
 LONGEST_TEXT = 20_000
 """Characters in a sentence, beyond which it is left out without trying to tokenise it."""
 
 Action = Literal["drop", "keep"]
 
-
-@dataclass(frozen=True)
-class Kind:
-    """A kind of finding."""
-
-    title: str
-    always: bool = False
-    """Left out whatever the settings say."""
-
-
-KINDS: dict[str, Kind] = {
-    "languages": Kind("data in other languages than it is said to be in"),
-    "invalid_bytes": Kind("lines with bytes that are not UTF-8 (of Latin-1? `iconv -f latin1 -t utf8`)", always=True),
-    "blank": Kind("blank lines", always=True),
-    "one_sided": Kind("lines with one side only", always=True),
-    "too_long": Kind(f"texts of over {LONGEST_TEXT:,} characters", always=True),
-    "too_many_words": Kind("sentences of more words than data.max_tokens", always=True),
-    "duplicate": Kind("exact duplicates of an earlier pair"),
-    "near_duplicate": Kind("near duplicates (but for case, digits, punctuation) of an earlier pair"),
-    "in_dev": Kind("pairs that are also in the dev or test set"),
-    "source_in_dev": Kind("sources that the dev or test set has with another translation"),
-    "copied": Kind("sentences that were not translated (both sides are equal)"),
-    "length_ratio": Kind("sides of very different length"),
-    "swapped": Kind("pairs whose sides look swapped"),
-    "wrong_language": Kind("lines that look like another language"),
-    "numbers": Kind("numbers that differ between the sides"),
-    "addresses": Kind("URLs or e-mail addresses that differ between the sides"),
-    "placeholders": Kind("placeholders (%s, {name}, <b>) that differ between the sides"),
-    "control_characters": Kind("control characters in the text"),
-    "bad_decoding": Kind("text that was decoded wrongly somewhere (Ã©, â€™, �)"),
+REASONS = {
+    "languages": "data in other languages than it is said to be in",
+    "refused": "what training refuses",
+    # what the file itself says
+    "fuzzy": "fuzzy: translations that nobody has checked",
+    "obsolete": "obsolete entries",
+    "untranslated": "untranslated",
+    "missing_source": "units without a text in the source language",
+    "missing_target": "units without a text in the target language",
+    "cell_count": "{nouns} with another number of cells than the first line",
+    "not_text": "values that are not text",
+    "not_object": "lines that are not a JSON object",
+    "not_array": "lines that are not a JSON array",
+    "repeated_key": "JSON objects with a key given twice",
+    "invalid_unicode": "text that is not valid Unicode",
+    "tab": "{nouns} with a tab where spaces stand between cells",
+    "no_tag": "{nouns} with a word without a tag",
+    "no_word": "{nouns} with a tag without a word",
+    "hidden_file": "hidden files and folders",
+    "outside_class": "files that are in no class's folder",
+    "nested_folder": "folders inside a class's folder",
+    "unreadable": "files that cannot be opened",
+    "empty_file": "empty files",
+    "not_image": "files that are no images",
+    "too_large": "images of too many megapixels",
+    "bit_depth": "images of over 16 bits a pixel",
+    "damaged": "images that are damaged or cut short",
+    # one record by itself
+    "invalid_bytes": "lines with bytes that are not UTF-8 (of Latin-1? `iconv -f latin1 -t utf8`)",
+    "blank": "blank lines",
+    "one_sided": "lines with one side only",
+    "no_text": "labels without a text",
+    "no_label": "{nouns} without a label",
+    "too_long": f"texts of over {LONGEST_TEXT:,} characters, or over 10,000 words",
+    "too_many_words": "sentences of more words than data.max_tokens",
+    "too_many_tokens": "{nouns} of more than data.max_tokens tokens",
+    "too_few_tokens": "{nouns} of too few tokens to hide a word in",
+    "missing_values": "rows with missing values",
+    # compared with others
+    "contradiction": "{nouns} that occur with different answers",
+    "duplicate": "exact duplicates of an earlier {noun}",
+    "near_duplicate": "near duplicates (but for case, digits, punctuation) of an earlier {noun}",
+    "in_dev": "{nouns} that are also in the dev or test set",
+    "source_in_dev": "sources that the dev or test set has with another translation",
+    "copied": "sentences that were not translated (both sides are equal)",
+    "length_ratio": "sides of very different length",
+    "swapped": "{nouns} whose sides look swapped",
+    "wrong_language": "lines that look like another language",
+    "numbers": "numbers that differ between the sides",
+    "addresses": "URLs or e-mail addresses that differ between the sides",
+    "placeholders": "placeholders (%s, {{name}}, <b>) that differ between the sides",
+    "control_characters": "control characters in the text",
+    "bad_decoding": "text that was decoded wrongly somewhere (Ã©, â€™, �)",
+    # kept, but changed
+    "inline_tags_removed": "inline tags removed",
+    "truncated": "{nouns} that are cut at data.max_tokens",
+    "replaced_bytes": "{nouns} with bytes that are not UTF-8, which are read as �",
 }
+"""What each identifier means, the gravest first: a record that is left out counts once, for the gravest reason."""
+
+
+def in_words(reason: str, noun: str = "record", nouns: str = "") -> str:
+    """A reason for a person to read; one of an older version is in words already."""
+    return REASONS[reason].format(noun=noun, nouns=nouns or f"{noun}s") if reason in REASONS else reason
 
 
 class CheckConfig(Section):
@@ -78,11 +108,6 @@ class CheckConfig(Section):
     copied_words: int = Field(4, ge=1)
     """Equal sides of fewer words than this are taken for names, numbers or codes, which stay as they are."""
 
-    def action(self, kind: str) -> Action:
-        if kind not in KINDS or KINDS[kind].always:
-            return "drop"
-        return "drop" if getattr(self, kind) == "drop" else "keep"
-
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
@@ -91,24 +116,27 @@ _SHORT = 30
 """Characters below which lengths say nothing: "Sí." may well be "Yes, of course."."""
 
 
-def faults(pair: Pair, longest: int) -> str | None:
-    """Why a pair cannot be learned from at all, if so; what the file itself says comes first."""
-    if pair.problem:
-        return pair.problem
-    source, target = pair.source.strip(), pair.targets[0].strip()
-    if not source and not target:
-        return "blank"
-    if not source or not target:
-        return "one_sided"
-    texts = (pair.source, *pair.targets)
-    if has_invalid_bytes(*texts):
-        return "invalid_bytes"
-    if max(map(len, texts)) > LONGEST_TEXT:
+def fault(record: AnyRecord, longest: int) -> str:
+    """Why a sentence and its translations cannot be learned from at all, if so; what the file itself says comes first.
+
+    `longest` is in words; 0 for any length.
+    """
+    if record.problem:
+        return record.problem
+    texts = record.fields
+    source, target = not texts[0] or texts[0].isspace(), not texts[1] or texts[1].isspace()
+    if source or target:
+        return "blank" if source and target else "one_sided"
+    for text in texts:
+        if not text.isascii() and _SURROGATE.search(text):
+            return "invalid_bytes"
+    size = max(map(len, texts))
+    if size > LONGEST_TEXT:
         return "too_long"
     # A text has at least half as many characters as words.
-    if any(len(text) > 2 * longest and len(text.split()) > longest for text in texts):
+    if longest and size > 2 * longest and any(len(text.split()) > longest for text in texts):
         return "too_many_words"
-    return None
+    return ""
 
 
 def has_invalid_bytes(*texts: str) -> bool:
@@ -116,9 +144,8 @@ def has_invalid_bytes(*texts: str) -> bool:
     return not all(map(str.isascii, texts)) and _SURROGATE.search("".join(texts)) is not None
 
 
-def doubts(pair: Pair, config: CheckConfig) -> list[str]:
+def doubts(source: str, target: str, config: CheckConfig) -> list[str]:
     """What is doubtful about a pair by itself."""
-    source, target = pair.source, pair.targets[0]
     kinds = []
     if source.strip() == target.strip() and len(source.split()) >= config.copied_words:
         kinds.append("copied")
@@ -135,12 +162,12 @@ def doubts(pair: Pair, config: CheckConfig) -> list[str]:
     return kinds
 
 
-def far_apart(source: int, target: int, usual: float, ratio: float) -> bool:
-    """Whether lengths in characters differ by more than `ratio` from the usual target/source of the corpus."""
-    if max(source, target) < _SHORT:
-        return False
-    actual = (target + 1) / (source + 1)
-    return not 1 / ratio <= actual / usual <= ratio
+def far_apart(lengths: npt.NDArray[np.uint32], ratio: float) -> npt.NDArray[np.bool_]:
+    """Whether lengths in characters, source·2¹⁶ + target [N], are apart by more than `ratio` times the usual."""
+    usual = float(((lengths & 0xFFFF).sum() + 1) / ((lengths >> 16).sum() + 1))
+    source, target = (lengths >> 16).astype(np.float32), (lengths & 0xFFFF).astype(np.float32)
+    share = (target + 1) / (source + 1) / np.float32(usual)
+    return np.asarray((np.maximum(source, target) >= _SHORT) & ((share < 1 / ratio) | (share > ratio)))
 
 
 _HOLDS = re.compile(r"[\d%{}<>&@]|://|www\.", re.IGNORECASE)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -20,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel
 
-from mirada.data.prepared import open_numbers
+from mirada.data.folder import open_numbers
 from mirada.errors import DataError
 from mirada.files import write_text
 from mirada.parsing import read_json
@@ -132,13 +131,15 @@ def write_corpus(
         for chunk in batched(pairs, CHUNK):
             sources = encode_source([source for source, _, _ in chunk])
             targets = encode_target([target for _, target, _ in chunk])
+            kept = []
             for source, target, (_, _, place) in zip(sources, targets, chunk, strict=True):
                 size = max(len(source), len(target))
                 if size > longest:
                     too_long(place, size)
                 else:
-                    source_out.add(source)
-                    target_out.add(target)
+                    kept.append((source, target))
+            source_out.add([source for source, _ in kept])
+            target_out.add([target for _, target in kept])
             done += len(chunk)
             progress(done)
     fingerprint = hashlib.sha256((source_out.digest.hexdigest() + target_out.digest.hexdigest()).encode()).hexdigest()
@@ -165,13 +166,18 @@ class _SideWriter:
         self._offsets = self._files.enter_context((folder / f"{name}.offsets").open("wb"))
         self._offsets.write(bytes(8))
 
-    def add(self, ids: list[int]) -> None:
-        body = np.asarray(ids, dtype=self.dtype).tobytes()
-        self.end += len(ids)
-        offset = self.end.to_bytes(8, sys.byteorder)
+    def add(self, sentences: Sequence[Sequence[int]]) -> None:
+        lengths = [len(ids) for ids in sentences]
+        ends = np.cumsum(lengths, dtype=np.int64)
+        body = np.fromiter(itertools.chain.from_iterable(sentences), self.dtype, sum(lengths)).tobytes()
+        offsets = (self.end + ends).tobytes()
         self._ids.write(body)
-        self._offsets.write(offset)
-        self.digest.update(body + offset)
+        self._offsets.write(offsets)
+        begin = 0
+        for number, end in enumerate((ends * self.dtype.itemsize).tolist()):  # a sentence, then where it ends
+            self.digest.update(body[begin:end] + offsets[8 * number : 8 * number + 8])
+            begin = end
+        self.end += sum(lengths)
 
     def __enter__(self) -> _SideWriter:
         return self

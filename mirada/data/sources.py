@@ -3,20 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from mirada.config import Section, Values
 from mirada.data.language import code_fault
 from mirada.data.readers import ANYTHING, Pair, Parallel, Reader, Wanted, files_of, open_pairs
+from mirada.data.records import listed
 from mirada.data.text import StrPath, shown_path
 from mirada.errors import DataError
 
 
-class DataConfig(Section):
-    """Which texts to learn from."""
+class DataSection(Section):
+    """What the data section of every task has."""
+
+    needs: ClassVar[str] = "a file"
+    """What there has to be, for a message."""
+
+    files: tuple[str, ...] = ()
+    """Files to learn from, plain or gzipped."""
+    dev: tuple[str, ...] = ()
+    """The dev set, likewise. Held out of the data when not given."""
+    hold_out: float = Field(0.1, gt=0, lt=1)
+    """The share of the data to hold out when there is no dev file."""
+
+    @model_validator(mode="after")
+    def _given(self) -> Self:
+        if not self.files:
+            raise ValueError(f"there is no data: give {self.needs}")
+        return self
+
+
+class TextSection(DataSection):
+    """The data section of tasks that read text."""
+
+    invalid_bytes: Literal["refuse", "drop"] = "refuse"
+    """What to do about lines with bytes that are not UTF-8: refuse the file, or leave them out."""
+
+
+class TableSection(TextSection):
+    """The data section of tasks that read tables or JSON."""
+
+    columns: tuple[str, ...] = ()
+    """Columns or keys to read, by name or by number from 1, in the order that the task expects."""
+    format: str | None = None
+    """tsv, csv, jsonl, tmx, po or mo, for files whose name does not tell."""
+    quotes: bool = True
+    """Whether quotes hold a CSV cell together; false takes them for characters like others."""
+    header: bool | Literal["auto"] = "auto"
+    """Whether the first row of a table names its columns; auto finds out, and says so."""
+
+    @property
+    def wanted(self) -> Wanted:
+        """Which of a file's texts to read."""
+        header = None if self.header == "auto" else self.header
+        return Wanted(self.columns, quotes=self.quotes, lenient=self.invalid_bytes == "drop", header=header)
+
+
+class DataConfig(TableSection):
+    """Which sentence pairs to learn from."""
+
+    needs = "a file of sentence pairs, or --source and --target files"
 
     files: tuple[str, ...] = ()
     """Files of sentence pairs (TSV, CSV, JSONL, TMX, PO, MO, plain or gzipped), or folders of them."""
@@ -25,26 +75,17 @@ class DataConfig(Section):
     target: tuple[str, ...] = ()
     """The translations of `source`, line by line; more than one file gives several translations of each line."""
     dev: tuple[str, ...] = ()
-    """The dev set: one file of pairs, or a source file and its translations. HeldOut out of the data when not given."""
-    hold_out: int = Field(1000, ge=1, le=100_000)
+    """The dev set: one file of pairs, or a source file and its translations. Held out of the data when not given."""
+    hold_out: int = Field(1000, ge=1, le=100_000)  # pairs, where others have a share
     """Pairs to hold out when there is no dev file (at most a twentieth of the data)."""
     max_tokens: int = Field(100, ge=4)
     """Pairs with more tokens than this on a side are left out of training."""
     source_language: str | None = None
-    """Its ISO 639 code (es, pt-BR, nah), like that of the target."""
+    """The ISO 639 code of the source language (es, pt-BR, nah)."""
     target_language: str | None = None
-    format: str | None = None
-    """tsv, csv, jsonl, tmx, po or mo, for files whose name does not tell."""
-    columns: tuple[str, ...] = ()
-    """Of tables and JSON: source, target and further references, by name or by number from 1."""
-    invalid_bytes: Literal["refuse", "drop"] = "refuse"
-    """What to do about lines with bytes that are not UTF-8: refuse the file, or leave them out."""
-    quotes: bool = True
-    """Of CSV: quotes hold a cell together; false takes them for characters like others."""
-    header: bool | Literal["auto"] = "auto"
-    """Of tables: whether the first row names the columns and is no pair; auto finds out, and says so."""
+    """The ISO 639 code of the target language."""
     fuzzy: bool = False
-    """Of gettext catalogs: learn from entries that are marked fuzzy too."""
+    """Whether to learn from entries of gettext catalogs that are marked fuzzy."""
     broken_files: Literal["refuse", "skip"] = "refuse"
     """What to do about files of a folder that cannot be read: refuse the folder, or leave them out."""
 
@@ -56,21 +97,19 @@ class DataConfig(Section):
         return tag
 
     @model_validator(mode="after")
-    def _one_kind(self) -> DataConfig:
+    def _given(self) -> Self:
         if self.source and not self.target:
             raise ValueError(f"data.source={self.source} needs data.target, the file with its translations (--target)")
         if self.target and not self.source:
             raise ValueError(f"data.target={self.target[0]} needs data.source, the file it translates (--source)")
         if not self.files and not self.source:
-            raise ValueError("there is no data: give a file of sentence pairs, or --source and --target files")
+            raise ValueError(f"there is no data: give {self.needs}")
         return self
 
     @property
     def wanted(self) -> Wanted:
-        lenient = self.invalid_bytes == "drop"
-        header = None if self.header == "auto" else self.header
-        languages = self.source_language, self.target_language
-        return Wanted(self.columns, *languages, self.quotes, lenient, header=header, fuzzy=self.fuzzy)
+        languages = {"source_language": self.source_language, "target_language": self.target_language}
+        return replace(super().wanted, **languages, fuzzy=self.fuzzy)  # type: ignore[arg-type]
 
     def open(self) -> PairFiles:
         """The files to learn from."""
@@ -80,7 +119,7 @@ class DataConfig(Section):
         return files
 
     def open_dev(self) -> PairFiles:
-        """The files to measure with; none when a part is to be held out."""
+        """The files of the dev set; none when it is held out."""
         return open_some(self.dev, self.wanted, self.format)
 
 
@@ -167,6 +206,11 @@ class PairFiles:
             self.notes.append(f"{path}: {note}")
         self.readers.append((path, reader))
 
+    @property
+    def files(self) -> list[tuple[str, str]]:
+        """Each file, and how it is read."""
+        return [(path, reader.about) for path, reader in self.readers]
+
     def __iter__(self) -> Iterator[Pair]:
         for place, (_, reader) in enumerate(self.readers):
             try:
@@ -184,8 +228,7 @@ class PairFiles:
         return DataError(unreadable(folder, [str(error), *filter(None, later)], _SKIP))
 
     def __str__(self) -> str:
-        names = [path for path, _ in self.readers]
-        return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        return listed([path for path, _ in self.readers])
 
 
 _SKIP = "--set data.broken_files=skip"
@@ -209,7 +252,7 @@ def unreadable(folder: StrPath, faults: Collection[str], way_out: str) -> str:
 
 
 def open_some(paths: Sequence[str], wanted: Wanted = ANYTHING, format_: str | None = None) -> PairFiles:
-    """A set to measure with: one file of pairs, or a source file and its translations."""
+    """A dev or test set: one file of pairs, or a source file and its translations."""
     if len(paths) < 2:
         return PairFiles(paths, wanted, format_)
     files = PairFiles()

@@ -5,14 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import AfterValidator
-
-from mirada.data.text import shown_text
 
 
 def _different(names: list[str]) -> list[str]:
@@ -29,13 +27,12 @@ Numbers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 
-def other_labels(found: Sequence[str], known: Sequence[str] | None) -> list[str]:
-    """What there is to say when a base does not know all labels, and so has to learn them anew; else nothing."""
-    new = [label for label in found if label not in known] if known else []
-    if not new:
-        return []
-    names = ", ".join(shown_text(label) for label in new[:5]) + ", …" * (len(new) > 5)
-    return [f"the base does not know the label{'s' * (len(new) > 1)} {names}: its output is learned anew"]
+def first_of(hashes: Hashes) -> Mask:
+    """Those that have not occurred before."""
+    order = np.argsort(hashes, kind="stable")
+    found = np.ones(len(hashes), dtype=bool)
+    found[order[1:]] = np.diff(hashes[order]) != 0
+    return found
 
 
 def contradicting(hashes: Hashes, numbers: Numbers) -> Mask:
@@ -47,8 +44,9 @@ def contradicting(hashes: Hashes, numbers: Numbers) -> Mask:
     return np.asarray((least != most)[group])
 
 
-def repeated(hashes: Hashes, numbers: Numbers) -> Mask:
-    """Those that have occurred before, with the same class."""
+def repeated(hashes: Hashes, numbers: Numbers | None = None) -> Mask:
+    """Those that have occurred before, with the same class if there are classes."""
+    numbers = np.zeros(len(hashes), np.int64) if numbers is None else numbers
     order = np.lexsort((numbers, hashes))  # stable: of equal ones, the earliest is first
     found = np.zeros(len(hashes), dtype=bool)
     found[order[1:]] = (np.diff(hashes[order]) == 0) & (np.diff(numbers[order]) == 0)

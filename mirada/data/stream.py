@@ -22,7 +22,7 @@ from pydantic import BaseModel
 
 from mirada.contracts import PAD, SequenceBatch
 from mirada.data.corpus import CHUNK, Ids
-from mirada.data.prepared import open_numbers
+from mirada.data.folder import open_numbers
 from mirada.errors import DataError
 from mirada.files import write_text
 from mirada.parsing import read_json

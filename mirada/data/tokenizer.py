@@ -19,6 +19,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -55,6 +56,9 @@ LONGEST_TEXT = 5_000_000
 """Characters without a place to cut them: the library needs some 200 bytes for each, and aborts without them."""
 AT_A_TIME = 1_000_000
 """Characters, of many texts or of a long one, that are cut into units at a time."""
+
+MOST_KNOWN, LONGEST_WORD = 200_000, 64
+"""Words whose subwords are remembered, and characters of such a word, at most."""
 
 Unit = Literal["subwords", "words", "characters", "symbols"]
 Kind = Literal["subwords", "words", "characters", "symbols", "pieces"]
@@ -127,6 +131,8 @@ class Tokenizer:
         self._backend.encode_special_tokens = True
         self.unit: Kind = _unit_of(backend)
         self.normalizes = _normalizes(backend, self.unit)
+        self._words: dict[str, list[int]] | None = {} if _spells_words(backend, self.unit) else None
+        """The ids of words that were encoded before, where every word between spaces is encoded by itself."""
         self.mask: int | None = backend.token_to_id(MASK)
         """The id that stands for a hidden word, if there is one."""
 
@@ -189,9 +195,25 @@ class Tokenizer:
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each text, without BOS or EOS; several cores work on it."""
-        given = map(normalize, texts) if self.normalizes else texts
+        given = list(map(normalize, texts)) if self.normalizes else texts
+        return self._encode_whole(given) if self._words is None else self._encode_words(given, self._words)
+
+    def _encode_words(self, texts: Sequence[str], known: dict[str, list[int]]) -> list[list[int]]:
+        """The ids of each text, from those of its words: a text has few words that no other has."""
+        rows = [_words_of(text) for text in texts]
+        new = [word for word in dict.fromkeys(chain.from_iterable(rows)) if word not in known]
+        known.update(zip(new, self._encode_whole(new), strict=True))
+        found = [[id for word in row for id in known[word]] for row in rows]
+        for word in new:
+            if len(word) > LONGEST_WORD:
+                del known[word]
+        if len(known) > MOST_KNOWN:
+            known.clear()
+        return found
+
+    def _encode_whole(self, texts: Sequence[str]) -> list[list[int]]:
         found: list[list[int]] = [[] for _ in texts]
-        parts = ((row, part) for row, text in enumerate(given) for part in _parts(text, self.unit, self.normalizes))
+        parts = ((row, part) for row, text in enumerate(texts) for part in _parts(text, self.unit, self.normalizes))
         for some in _bounded(parts):
             for (row, _), ids in zip(some, self._ids([part for _, part in some]), strict=True):
                 found[row] += ids
@@ -334,6 +356,16 @@ def _normalizes(backend: tokenizers.Tokenizer, unit: Kind) -> bool:
     return kinds[0] == "NFC" and (unit != "subwords" or kinds[-1] == "Prepend")
 
 
+def _spells_words(backend: tokenizers.Tokenizer, unit: Kind) -> bool:
+    """Whether every word between single spaces has the same subwords in all texts: so it is with those learned here."""
+    if unit != "subwords" or not isinstance(backend.pre_tokenizer, pre_tokenizers.Sequence):
+        return False
+    steps = json.loads(backend.normalizer.__getstate__()) if backend.normalizer else {}
+    last = steps.get("normalizers", [steps])[-1]
+    cutters = json.loads(backend.pre_tokenizer.__getstate__())["pretokenizers"]
+    return last == {"type": "Prepend", "prepend": " "} and [step["type"] for step in cutters] == ["Digits", "ByteLevel"]
+
+
 # ── encoding ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 # The library keeps some 200 bytes for each unit of a text it works on, so a long text is cut into parts: characters
@@ -345,6 +377,12 @@ _PARTS: dict[Kind, re.Pattern[str]] = {
     "characters": re.compile(r".{1,4096}", re.DOTALL),
     "symbols": _BETWEEN,
 }
+
+
+def _words_of(text: str) -> list[str]:
+    """The words of a text, where only single spaces stand between them; else all of it as one."""
+    words = text.split(" ")
+    return words if words == text.split() else [text]
 
 
 def _too_long(text: str) -> InputError:

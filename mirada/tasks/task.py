@@ -1,9 +1,9 @@
 """What a task is: all that training, bundles and the command line know of it.
 
-    Task          its settings, how its data is read, its loss, the model class that its bundles open as
-    Prepared      its data, ready to train on
+    Task          its settings, its data path, its loss, the model class that its bundles open as
+    Preparation   how its data is read, checked, split and encoded (`mirada/data/preparation.py`)
     Preprocessor  what a model needs besides its weights: tokenizers, labels, a scale
-    Model         a trained model with the task's verbs: translate, classify, … (`tasks/model.py`)
+    Model         a trained model with the task's verbs: translate, classify, … (`mirada/tasks/model.py`)
 
 One loop trains all of them, one function writes all bundles and one opens them; a task is what differs.
 """
@@ -11,7 +11,6 @@ One loop trains all of them, one function writes all bundles and one opens them;
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
@@ -19,8 +18,11 @@ from torch import nn
 
 from mirada import models
 from mirada.config import Section, Values
-from mirada.contracts import Loss, Plan, Sizes
+from mirada.contracts import Loss, Sizes
+from mirada.data.preparation import Preparation, prepare
+from mirada.data.preparation import Prepared as Prepared
 from mirada.data.quality import Notify
+from mirada.data.report import Report
 from mirada.tasks.model import Model as Model
 from mirada.tasks.model import evenly as evenly
 
@@ -38,48 +40,6 @@ class Preprocessor(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class DataSummary:
-    """What is said about the data before a training begins."""
-
-    summary: str
-    notes: list[str] = field(default_factory=list)
-    excluded: dict[str, int] = field(default_factory=dict)
-    """Why something is left out, and how often."""
-    doubts: dict[str, int] = field(default_factory=dict)
-    """What is kept but worth a look, and how often."""
-    command: str = ""
-    """What shows where all of it is, and what changes it, if something does."""
-
-
-class Prepared(Protocol):
-    """Data that is ready to train on."""
-
-    @property
-    def preprocessor(self) -> Any: ...
-
-    @property
-    def dev(self) -> Any:
-        """What the model is scored on: `Model.score` takes it."""
-        ...
-
-    def batches(self, tokens: int, seed: int) -> Plan[Any]:
-        """The training set in batches of so many tokens."""
-        ...
-
-    def report(self) -> dict[str, Any]:
-        """Figures for the bundle's card."""
-        ...
-
-    def summary(self) -> DataSummary:
-        """The same for a person."""
-        ...
-
-    def dev_file(self) -> str:
-        """The dev set as text, which `Task.read_dev` reads."""
-        ...
-
-
 class Task:
     """A shape that a sequence problem can have."""
 
@@ -92,8 +52,8 @@ class Task:
     """Its part of the configuration: `data`, and what else it needs besides `model` and `train`."""
     used: ClassVar[tuple[str, ...]] = ()
     """Those of them that a trained model still needs."""
-    report: ClassVar[type]
-    """What `Prepared.report` says, and so what its bundles' cards say of the data: a dataclass."""
+    preparation: ClassVar[type[Preparation[Any]]]
+    """How its data is read, checked, split and encoded."""
     defaults: ClassVar[Values] = {}
     """Where its settings should differ from those written in the sections."""
     presets: ClassVar[tuple[str, ...]] = ()
@@ -116,12 +76,17 @@ class Task:
         """Of a card: what is worth reading, as name and text."""
         return []
 
+    @property
+    def report(self) -> type[Report]:
+        """What its bundles' cards say of the data."""
+        return self.preparation.report_type
+
     def prepare(self, built: Mapping[str, Any], folder: Path, notify: Notify, preprocessor: Any = None) -> Prepared:
-        """Read, check, split and tokenise the data into `folder`, with the preprocessor of a base if there is one.
+        """Read, check, split and encode the data into `folder`, with the preprocessor of a base if there is one.
 
         What an earlier call finished is only opened.
         """
-        raise NotImplementedError
+        return prepare(self.preparation(built, preprocessor), folder, notify)
 
     def open(self, files: Mapping[str, bytes], where: Path) -> Preprocessor:
         """The preprocessor of a bundle."""
@@ -129,7 +94,7 @@ class Task:
 
     def read_dev(self, text: str) -> Any:
         """The dev set that `Prepared.dev_file` wrote."""
-        raise NotImplementedError
+        return self.preparation.load(text)
 
     def network(self, settings: Section, preprocessor: Preprocessor) -> nn.Module:
         """The network that a model section describes, with random weights."""

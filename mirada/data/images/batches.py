@@ -16,9 +16,9 @@ from torch import Tensor
 from torch.nn.functional import affine_grid, grid_sample
 
 from mirada.contracts import Rows, SequenceBatch
+from mirada.data.folder import LARGE_FILE, check_dev, open_array
 from mirada.data.images.format import Format
 from mirada.data.images.pixels import Pixels
-from mirada.data.prepared import LARGE_FILE, check_dev, open_array
 from mirada.errors import BundleError, DataError
 from mirada.parsing import load_json_lines, read_json
 

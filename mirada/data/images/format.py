@@ -15,8 +15,8 @@ import torch
 from pydantic import AfterValidator, BaseModel, Field, FiniteFloat
 from torch import Tensor
 
-from mirada.config import Section
 from mirada.data.images.pixels import Pixels, Scale, fit, is_grey
+from mirada.data.sources import DataSection
 from mirada.errors import BundleError, ConfigError
 from mirada.parsing import Malformed, check, parse_json
 
@@ -127,7 +127,7 @@ def _median(counts: Counter[int]) -> int:
     return sorted(counts.elements())[(counts.total() - 1) // 2]
 
 
-class FormatConfig(Section):
+class FormatConfig(DataSection):
     """What images of different sizes and colours are brought to."""
 
     size: int | None = Field(None, ge=1, le=4096)

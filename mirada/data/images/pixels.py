@@ -5,6 +5,7 @@ Every image is uint8 [F, H, W, C]: F frames (1 of an image), C is 1 (grey) or 3 
 
 from __future__ import annotations
 
+import hashlib
 import os
 import warnings
 from pathlib import Path
@@ -26,22 +27,28 @@ MOST_PIXELS = 64_000_000
 FORMATS = ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP", "PPM")
 READ = "PNG, JPEG, GIF, BMP, TIFF, WebP or PPM"
 FAULTS = {
-    "unreadable": ("cannot be opened", "files that cannot be opened"),
-    "empty": ("is empty (0 bytes)", "empty files"),
-    "foreign": (f"is not an image ({READ})", "files that are no images"),
-    "huge": (f"has over {MOST_PIXELS // 10**6} megapixels", f"images of over {MOST_PIXELS // 10**6} megapixels"),
-    "deep": ("has pixels of over 16 bits or fractions: save it with 8 or 16 bits", "images of over 16 bits a pixel"),
-    "damaged": ("is damaged or cut short", "images that are damaged or cut short"),
+    "unreadable": "cannot be opened",
+    "empty": "is empty (0 bytes)",
+    "foreign": f"is not an image ({READ})",
+    "huge": f"has over {MOST_PIXELS // 10**6} megapixels",
+    "deep": "has pixels of over 16 bits or fractions: save it with 8 or 16 bits",
+    "damaged": "is damaged or cut short",
 }
-"""What can be wrong with an image: said of one, and of many."""
+"""What can be wrong with an image."""
+_REASONS = {"empty": "empty_file", "foreign": "not_image", "huge": "too_large", "deep": "bit_depth"}
 
 
 class BadImage(DataError):
     """An image that cannot be read; `kind` is one of FAULTS."""
 
     def __init__(self, place: str | Path, kind: str, detail: str = ""):
-        super().__init__(f"{place}: {FAULTS[kind][0]}" + (f" ({detail})" if detail else ""))
+        super().__init__(f"{place}: {FAULTS[kind]}" + (f" ({detail})" if detail else ""))
         self.kind = kind
+
+    @property
+    def reason(self) -> str:
+        """The same as one of `checks.REASONS`."""
+        return _REASONS.get(self.kind, self.kind)
 
 
 class _TooDeep(Exception):
@@ -171,3 +178,8 @@ def from_array(array: npt.ArrayLike, scale: Scale | None, place: str) -> Pixels:
             f"{place}: has numbers from {found.min():g} to {found.max():g}; give bytes (uint8), or numbers from 0 to 1"
         )
     return without_alpha(as_bytes(found, scale).reshape(whole))
+
+
+def digest(pixels: Pixels) -> int:
+    """64 bits of an image, equal for equal ones."""
+    return int.from_bytes(hashlib.blake2b(repr(pixels.shape).encode() + pixels.tobytes(), digest_size=8).digest())

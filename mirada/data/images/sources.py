@@ -54,15 +54,15 @@ class Folder:
         self._files: list[str] = []
         self.labels: list[str] = []
         self.passed: list[tuple[str, str]] = []
-        """What is no image by its name or place, and why."""
+        """What is no image by its name or place, and why (`checks.REASONS`)."""
         classes = []
         for entry in sorted(Path(path).iterdir()):
             if entry.name.startswith("."):
-                self.passed.append((str(entry), "hidden files and folders"))
+                self.passed.append((str(entry), "hidden_file"))
             elif entry.is_dir():
                 classes.append(entry)
             else:
-                self.passed.append((str(entry), "files that are in no class's folder"))
+                self.passed.append((str(entry), "outside_class"))
         if not classes:
             raise DataError(
                 f"{path}: has {len(self.passed):,} files and no folders; images are read from a folder for every "
@@ -77,10 +77,10 @@ class Folder:
         inner = []
         for entry in sorted(folder.iterdir()):
             if entry.name.startswith("."):
-                self.passed.append((str(entry), "hidden files and folders"))
+                self.passed.append((str(entry), "hidden_file"))
             elif entry.is_dir():
                 inner.append(entry.name)
-                self.passed.append((str(entry), "folders inside a class's folder"))
+                self.passed.append((str(entry), "nested_folder"))
             else:
                 self._files.append(str(entry))
                 self.labels.append(folder.name)
@@ -248,7 +248,7 @@ def _label(item: object) -> str:
 
 
 def open_images(path: str, part: Literal["train", "test"], scale: Scale | None = None) -> Folder | Archive:
-    """Labelled images to learn from, or to measure with."""
+    """Labelled images to learn from, or to evaluate with."""
     if os.path.isdir(path):
         try:
             return Folder(path)

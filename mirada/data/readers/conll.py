@@ -22,12 +22,12 @@ CELLS_PROBE = 1000
 MOST_WORDS = 10_000
 """In a sentence; with more, the blank lines are taken to be missing."""
 
-OTHER_CELLS = "a line with another number of cells"
-TAB = "a tab where spaces stand between cells"
-NO_TAG = "a word without a tag"
-NO_WORD = "a tag without a word"
-TOO_LONG = f"more than {MOST_WORDS:,} words"
-NOT_UTF8 = "bytes that are not UTF-8"
+OTHER_CELLS = "cell_count"
+TAB = "tab"
+NO_TAG = "no_tag"
+NO_WORD = "no_word"
+TOO_LONG = "too_long"
+NOT_UTF8 = "invalid_bytes"
 
 CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 """The columns of CoNLL-U."""
@@ -53,6 +53,11 @@ class Tagged:
     """The first line of the sentence, counted from 1."""
     problem: str = ""
     """Why this is nothing to learn from; then words of damaged lines, and those beyond MOST_WORDS, are not here."""
+    marks: tuple[str, ...] = ()
+
+    @property
+    def fields(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        return self.words, self.tags
 
 
 @dataclass(slots=True)

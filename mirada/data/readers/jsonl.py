@@ -61,7 +61,7 @@ class JsonLines:
             if value is _BLANK:
                 yield Pair("", ("",), self.path, line)
             elif not isinstance(value, self._kind):
-                problem = "not an array" if self._kind is list else "not an object"
+                problem = "not_array" if self._kind is list else "not_object"
                 yield Pair("", ("",), self.path, line, problem)
             else:
                 yield _pair(self._take(value), self.path, line, self._lenient)
@@ -202,19 +202,19 @@ def _pair(values: Sequence[Any], path: str, line: int, lenient: bool) -> Pair:
 def _text(value: Any, problems: list[str], lenient: bool) -> str:
     """The text that a value is, as far as it is one."""
     if isinstance(value, _Twice):
-        problems.append("a key given twice")
+        problems.append("repeated_key")
         value = value.value
     if value is None or value == []:
         return ""
     if not isinstance(value, str):
-        problems.append("not a text")
+        problems.append("not_text")
         return ""
     try:
         value.encode()
     except UnicodeEncodeError:  # half of a surrogate pair, which JSON can write and UTF-8 cannot
         if lenient:
             return value
-        problems.append("not valid Unicode")
+        problems.append("invalid_unicode")
         return value.encode(errors="replace").decode()
     return value
 

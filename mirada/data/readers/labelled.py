@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mirada.data.checks import KINDS, has_invalid_bytes
-from mirada.data.readers.pair import Pair
+from mirada.data.checks import has_invalid_bytes
+from mirada.data.records import AnyRecord
 
 TAB = "\t"
 
@@ -18,24 +18,24 @@ def joined(parts: Sequence[str]) -> str:
     return TAB.join(part.replace(TAB, " ") for part in parts)
 
 
-def example(row: Pair, parts: int) -> tuple[str, str]:
+def example(row: AnyRecord, parts: int) -> tuple[str, str]:
     """The text of a row and its label, which stands last; either may be empty."""
     if parts == 1:
-        return row.source, row.targets[0].strip()
-    first, second, label = (row.source, *row.targets, "", "")[:3]
+        return row.fields[0], row.fields[1].strip()
+    first, second, label = (*row.fields, "", "")[:3]
     return joined((first, second)), label.strip()
 
 
-def unreadable(row: Pair, parts: int) -> str | None:
-    """Why a row cannot be learned from, if so."""
+def unreadable(row: AnyRecord, parts: int) -> str:
+    """Why a row cannot be learned from, as an identifier; empty if it can."""
     text, label = example(row, parts)
     there = [bool(part.strip()) for part in (text.split(TAB) if parts > 1 else [text])]
     if row.problem:
         return row.problem
     if not any(there):
-        return "labels without a text" if label else KINDS["blank"].title
+        return "no_text" if label else "blank"
     if not all(there):
-        return "pairs with one text only"
+        return "one_sided"
     if not label:
-        return "texts without a label"
-    return KINDS["invalid_bytes"].title if has_invalid_bytes(text, label) else None
+        return "no_label"
+    return "invalid_bytes" if has_invalid_bytes(text, label) else ""

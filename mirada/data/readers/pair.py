@@ -27,9 +27,14 @@ class Pair:
     line: int
     """Counted from 1; of an entry of several lines, its first."""
     problem: str = ""
-    """Why the file itself says that this is nothing to learn from: "fuzzy", "obsolete", … Such pairs are left out."""
+    """Why the file itself says that this is nothing to learn from: fuzzy, obsolete, … (`checks.REASONS`)."""
     marks: tuple[str, ...] = ()
-    """What the reader did to the text and a person should know: "inline tags removed"."""
+    """What the reader did to the text and a person should know: inline_tags_removed."""
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Source and targets, as the data path reads them."""
+        return (self.source, *self.targets)
 
 
 @dataclass(frozen=True)

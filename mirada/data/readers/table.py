@@ -90,7 +90,7 @@ class Table:
             if blank(cells):
                 yield Pair("", ("",), self.path, line)
                 continue
-            problem = "" if len(cells) == self._width else "another number of cells"
+            problem = "" if len(cells) == self._width else "cell_count"
             source, *targets = (cells[column] if column < len(cells) else "" for column in self._columns)
             yield Pair(source, references(targets), self.path, line, problem)
 

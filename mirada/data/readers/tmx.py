@@ -17,7 +17,7 @@ from mirada.errors import DataError, UsageError
 TMX_PROBE = 1000
 """Units that are looked at to find out the languages."""
 
-INLINE_TAGS_REMOVED = "inline tags removed"
+INLINE_TAGS_REMOVED = "inline_tags_removed"
 
 _BLOCK = 2**16
 _DEEPEST = 1000
@@ -75,9 +75,9 @@ class Tmx:
             for side, texts in zip(self._sides(variant.language), (sources, targets), strict=True):
                 if side:
                     texts[variant.text] = texts.get(variant.text, False) or variant.tags_removed
-        problem = "" if targets else f"no text in {self._target}"
+        problem = "" if targets else "missing_target"
         if not sources:
-            problem = f"no text in {self._source}"
+            problem = "missing_source"
         if len(targets) > 1:
             targets.pop("", None)
         for source, removed in (sources or {"": False}).items():

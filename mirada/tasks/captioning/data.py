@@ -1,101 +1,73 @@
-"""Images with captions: a table of file names and texts, checked, split by image, brought to one size, on disk.
+"""Images with captions: a table of file names and texts, checked, split by image, brought to one size.
 
-Every image is read twice; names and captions are kept in memory, pixels are not.
+Every image is read twice; names stay in memory, pixels do not.
 
 <folder>/training.npy, dev.npy   the pixels, uint8 [N, 1, H, W, C], memory-mapped
 <folder>/corpus/                 a row a caption: the number of its image, and its tokens
 <folder>/dev.json                the captions of each dev image, and where it comes from
-<folder>/pictures.json           what a network is told of pixels
-<folder>/tokenizer.json          the units of the captions
-<folder>/excluded.tsv            every row that is left out: file, line, reason
-<folder>/prepared.json           the report; written last, so that its presence means all of it is there
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol, TextIO
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from mirada.contracts import BOS, EOS, PAD, Captions, Rows
+from mirada.data import report as reports
 from mirada.data.batching import Groups
-from mirada.data.checks import faults
+from mirada.data.checks import fault, in_words
 from mirada.data.corpus import Corpus, write_corpus
 from mirada.data.images.batches import Images, open_pixels
-from mirada.data.images.format import Appearance, Format, FormatConfig, PatchFor, moments
-from mirada.data.images.pixels import FAULTS, BadImage, Pixels, fit, read_image
-from mirada.data.prepared import finish, is_prepared, reopen, reopening
-from mirada.data.quality import Notify
+from mirada.data.images.format import Appearance, Format, FormatConfig, moments
+from mirada.data.images.pixels import BadImage, Pixels, digest, fit, read_image
+from mirada.data.preparation import Preparation, Prepared
 from mirada.data.readers import Wanted
-from mirada.data.sources import PairFiles
-from mirada.data.tokenizer import Tokenizer, TokenizerConfig
+from mirada.data.records import AnyRecord, Record
+from mirada.data.sources import PairFiles, TableSection
+from mirada.data.splits import Mask, first_of
+from mirada.data.survey import HELD, Survey, fingerprint
 from mirada.errors import DataError
-from mirada.files import read_bytes, write_text
-
-FEWEST = 20
-"""Captions below which there is nothing to learn from."""
+from mirada.files import write_text
+from mirada.tasks.captioning.preprocessor import CaptionPreprocessor
 
 
-class CaptionsConfig(FormatConfig):
+class CaptionsConfig(TableSection, FormatConfig):
     """Which images and captions to learn from."""
+
+    needs = "a table of images and captions (image.png, tab, caption)"
 
     files: tuple[str, ...] = ()
     """Tables (TSV, CSV, JSONL): the file name of an image, as seen from the table's own folder, and its captions."""
-    dev: tuple[str, ...] = ()
-    """The dev set, likewise. Some images are held out when not given."""
     hold_out: float = Field(0.1, gt=0, lt=1)
     """The share of the images to hold out when there is no dev set."""
     max_tokens: int = Field(100, ge=4)
     """Captions with more tokens than this are left out."""
     columns: tuple[str, ...] = ()
-    """Of tables and JSON: the image, its caption and further ones, by name or by number from 1."""
-    format: str | None = None
-    """tsv, csv or jsonl, for files whose name does not tell."""
-
-    @model_validator(mode="after")
-    def _something(self) -> CaptionsConfig:
-        if not self.files:
-            raise ValueError("there is no data: give a table of images and captions (image.png, tab, caption)")
-        return self
+    """The image, its caption and further ones, by name or by number from 1."""
 
 
 @dataclass
-class Report:
-    """What was read, and what became of it."""
+class Report(reports.Report):
+    """What was read of images and captions, and what became of it; `training` counts captions, `dev` images."""
 
-    read: int = 0
-    training: int = 0
-    """Captions."""
     images: int = 0
-    dev: int = 0
-    """Images."""
-    held_out: bool = False
-    excluded: dict[str, int] = field(default_factory=dict)
-    words: int = 0
-    vocabulary: int = 0
+    """Training images."""
     format: str = ""
-    fingerprint: str = ""
-    notes: list[str] = field(default_factory=list)
 
 
-@dataclass
-class PreparedCaptions:
-    """Images and captions, ready to train on."""
+class CaptionStore(NamedTuple):
+    """The encoded training set."""
 
     pixels: Pixels  # [N, 1, H, W, C]
     corpus: Corpus
-    dev: Images[list[str]]
-    tokenizer: Tokenizer
-    format: Format
-    report: Report
 
 
 @dataclass
@@ -130,238 +102,250 @@ class CaptionBatches(Groups[Captions]):
         )
 
 
-Place = tuple[str, int]
-"""A table and a line."""
+_IMAGE, _CAPTION = range(2)  # the keys of a caption
 
 
-class LeaveOut(Protocol):
-    """DataSummary of every row that is left out, why, and what exactly is wrong if that says more."""
+class CaptionRecords:
+    """The captions of some tables, each with the file of its image and 64 bits of the pixels."""
 
-    def __call__(self, place: Place, reason: str, fault: object = "") -> None: ...
-
-
-_ROW_FAULTS = {
-    "blank": "blank lines",
-    "one_sided": "rows without an image or without a caption",
-    "too_long": "captions that are too long to be one",
-}
-
-
-@dataclass
-class _Scene:
-    """An image file, all its captions, and the place of each."""
-
-    path: str
-    captions: dict[str, Place] = field(default_factory=dict)
-    digest: bytes = b""
-
-
-class _Scenes:
-    """The images of some tables: read once, a few bytes of each kept."""
-
-    def __init__(self, files: PairFiles, leave_out: LeaveOut, notify: Notify):
-        self.files, self.read = files, 0
+    def __init__(self, tables: PairFiles):
+        self.tables, self.notes = tables, tables.notes
         self.appearance = Appearance()
-        found = self._rows(leave_out)
-        self.scenes: list[_Scene] = []
-        faulty: list[BadImage] = []
-        for number, scene in enumerate(found):
-            if number % 500 == 0:
-                notify("reading images", number, len(found))
-            try:
-                self._see(scene)
-                self.scenes.append(scene)
-            except BadImage as fault:
-                faulty.append(fault)
-                for place in scene.captions.values():
-                    leave_out(place, FAULTS[fault.kind][1], fault)
-        if found and not self.scenes:
-            raise DataError(
-                f"{files}: none of its {len(found):,} images can be read; the first of them, {faulty[0]}; file names "
-                "are taken from the table's own folder"
-            )
-
-    def _rows(self, leave_out: LeaveOut) -> list[_Scene]:
-        scenes: dict[str, _Scene] = {}
-        for pair in self.files:
-            self.read += 1
-            place = pair.file, pair.line
-            if fault := faults(pair, longest=10**9):
-                leave_out(place, _ROW_FAULTS.get(fault, fault))
-                continue
-            path = str(Path(pair.file).parent / pair.source.strip())
-            scene = scenes.setdefault(path, _Scene(path))
-            for caption in pair.targets:
-                if caption in scene.captions:
-                    leave_out(place, "captions that an image has twice")
-                elif caption.strip():
-                    scene.captions[caption] = place
-        return list(scenes.values())
-
-    def _see(self, scene: _Scene) -> None:
-        pixels, animated = read_image(scene.path)
-        self.appearance.see(pixels, animated)
-        scene.digest = hashlib.blake2b(repr(pixels.shape).encode() + pixels.tobytes(), digest_size=8).digest()
-
-    def take(self, digests: set[bytes]) -> list[_Scene]:
-        """Remove the images with these digests, and return them."""
-        taken = [scene for scene in self.scenes if scene.digest in digests]
-        self.scenes = [scene for scene in self.scenes if scene.digest not in digests]
-        return taken
+        self.images: dict[str, int | BadImage] = {}
 
     @property
-    def size(self) -> int:
-        return sum(len(scene.captions) for scene in self.scenes)
+    def files(self) -> list[tuple[str, str]]:
+        return self.tables.files
+
+    def __str__(self) -> str:
+        return str(self.tables)
+
+    def __iter__(self) -> Iterator[Record]:
+        for pair in self.tables:
+            if problem := fault(pair, longest=0):
+                yield Record((pair.source, pair.targets[0], 0), pair.file, pair.line, problem)
+                continue
+            path = str(Path(pair.file).parent / pair.source.strip())
+            if path not in self.images:
+                self.images[path] = self._see(path)
+            found = self.images[path]
+            for caption in filter(str.strip, pair.targets):
+                bad = isinstance(found, BadImage)
+                fields = (path, caption, 0 if bad else found)
+                yield Record(fields, pair.file, pair.line, found.reason if isinstance(found, BadImage) else "")
+
+    def _see(self, path: str) -> int | BadImage:
+        try:
+            pixels, animated = read_image(path)
+        except BadImage as bad:
+            return bad
+        self.appearance.see(pixels, animated)
+        return digest(pixels)
+
+    def check(self) -> None:
+        """Refuse tables none of whose images can be read."""
+        bad = [found for found in self.images.values() if isinstance(found, BadImage)]
+        if bad and len(bad) == len(self.images):
+            raise DataError(
+                f"{self}: none of its {len(bad):,} images can be read; the first of them, {bad[0]}; file names are "
+                "taken from the table's own folder"
+            )
 
 
-Learned = tuple[Tokenizer, Format]
-"""The units and the format of a base."""
+class Scene(NamedTuple):
+    """An image, 64 bits of its pixels, and its captions."""
+
+    path: str
+    digest: int
+    captions: list[str]
 
 
-def prepare(
-    data: CaptionsConfig,
-    tokenizer: TokenizerConfig,
-    patch_for: PatchFor,
-    folder: Path,
-    notify: Notify,
-    learned: Learned | None = None,
-) -> PreparedCaptions:
-    """Check, split, resize and tokenise into `folder`; what an earlier call finished is only opened."""
-    if is_prepared(folder):
-        return _open(folder, data.max_tokens)
-    folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / "excluded.tsv", "w", encoding="utf-8", errors="surrogateescape") as excluded:
-        counts: Counter[str] = Counter()
-        leave_out = _leaver(excluded, counts)
-        training = _Scenes(PairFiles(data.files, Wanted(data.columns), data.format), leave_out, notify)
-        if training.size < FEWEST:
-            reasons = ", ".join(f"{count:,} {reason}" for reason, count in counts.items())
-            why = f" (left out: {reasons})" if reasons else ""
-            raise DataError(f"{training.files}: {training.size} captions{why}; training needs at least {FEWEST}")
-        dev = _dev_part(data, training, leave_out, notify)
-        if learned:
-            units, shape = learned[0], learned[1].shape
-        else:
-            units = _learn(training, tokenizer, notify)
-            channels, height, width = data.choose(training.appearance, patch_for)
-            shape = channels, 1, height, width
-        digest = _write_pixels(folder / "training.npy", training.scenes, shape, notify)
-        _write_pixels(folder / "dev.npy", dev, shape, notify)
-        corpus = _write_captions(folder / "corpus", training, units, data.max_tokens, leave_out, notify)
-    pixels = np.load(folder / "training.npy", mmap_mode="r")
-    format_ = learned[1] if learned else Format(shape, *moments(pixels))
-    report = _report(training, dev, shape, not data.dev)
-    report.excluded, report.training, report.vocabulary = dict(counts), len(corpus), units.size
-    report.format, report.fingerprint = format_.text, hashlib.sha256(digest + corpus.fingerprint.encode()).hexdigest()
-    about = {"labels": [list(scene.captions) for scene in dev], "places": [scene.path for scene in dev]}
-    write_text(folder / "dev.json", json.dumps(about, ensure_ascii=False))
-    write_text(folder / "pictures.json", format_.to_json([]))
-    write_text(folder / "tokenizer.json", units.to_json())
-    finish(folder, report)
-    return _open(folder, data.max_tokens)
+def scenes_of(records: Iterable[AnyRecord]) -> list[Scene]:
+    """The images of some captions, each once."""
+    scenes: dict[str, Scene] = {}
+    for record in records:
+        path, caption, hashed = record.fields
+        captions = scenes.setdefault(path, Scene(path, hashed, [])).captions
+        if caption not in captions:
+            captions.append(caption)
+    return list(scenes.values())
+
+
+class CaptioningData(Preparation[Scene]):
+    """Images with captions: a record is a caption."""
+
+    noun = "caption"
+    fewest = 20
+    report_type = Report
+    data: CaptionsConfig
+    report: Report
+
+    def open(self, paths: Sequence[str]) -> CaptionRecords:
+        return CaptionRecords(PairFiles(paths, self.data.wanted, self.data.format))
+
+    def read_examples(self, paths: Sequence[str], survey: Survey) -> list[Scene]:
+        """A dev or test set; what cannot be read is listed, and left out."""
+        source, sound = self.open(paths), []
+        for record in source:
+            if record.problem:
+                survey.excluded(record.file, record.line, record.problem)
+            else:
+                sound.append(record)
+        source.check()
+        return scenes_of(sound)
+
+    def keys(self, record: AnyRecord) -> tuple[int, ...]:
+        path, caption, hashed = record.fields
+        return hashed, fingerprint(path, caption)
+
+    def count_words(self, record: AnyRecord) -> int:
+        return len(record.fields[1].split())
+
+    def judge(self, survey: Survey) -> Iterator[tuple[str, Mask]]:
+        survey.source.check()  # type: ignore[attr-defined]
+        yield "duplicate", ~first_of(survey.column(_CAPTION))
+        if survey.compared:
+            held = [scene.digest for scenes in survey.compared for scene in scenes]
+            yield "in_dev", np.isin(survey.column(_IMAGE), np.array(held, np.uint64))
+
+    def hold_out(self, survey: Survey) -> Mask:
+        images = survey.kept(_IMAGE)
+        different = np.unique(images)
+        if len(different) < 2:
+            raise DataError(f"{survey.source}: has one image, which cannot be both learned from and held out")
+        share = max(1, min(len(different) - 1, round(self.data.hold_out * len(different))))
+        return np.isin(images, different[:share])
+
+    def split(self, survey: Survey) -> list[Scene]:
+        if self.data.dev:
+            if not survey.good:
+                raise DataError(f"{survey.source}: all its images are also in the dev set; nothing is left to learn")
+            return list(survey.dev)
+        survey.hold(self.hold_out(survey))
+        return scenes_of(survey.records(HELD))
+
+    def learn(self, survey: Survey) -> CaptionPreprocessor:
+        """The tokenizer, and a format whose mean and spread are those of the base, or not known yet."""
+        captions = [record.fields[1] for record in survey.records()]
+        self.report.words = sum(len(caption.split()) for caption in captions)
+        if self.base:
+            return CaptionPreprocessor(self.base.tokenizer, self.base.format, self.base.longest)
+        config = self.built["tokenizer"]
+        survey.notify(f"learning {config.unit}", 0, 0)
+        channels, height, width = self.data.choose(survey.source.appearance, self.built["model"].patch_for)  # type: ignore[attr-defined]
+        return CaptionPreprocessor(
+            config.learn(captions, self.report.words), Format((channels, 1, height, width), (), ()), 1
+        )
+
+    def encode(self, survey: Survey, preprocessor: CaptionPreprocessor, folder: Path) -> None:
+        tokenizer, shape, report = preprocessor.tokenizer, preprocessor.format.shape, self.report
+        numbers: dict[str, int] = {}
+        for record in survey.records():
+            numbers.setdefault(record.fields[0], len(numbers))
+        hashed = write_images(folder / "training.npy", list(numbers), shape, survey)
+        rows: Any = (([numbers[record.fields[0]]], record.fields[1], record) for record in survey.records())
+        as_it_is: Any = list  # the number of its image is the whole source side
+        corpus = write_corpus(
+            folder / "corpus",
+            rows,
+            as_it_is,
+            tokenizer.encode,
+            vocabulary=max(tokenizer.size, len(numbers)),
+            longest=self.data.max_tokens,
+            too_long=lambda record, tokens: survey.leave_out(record, "too_many_tokens"),
+            progress=lambda done: survey.notify("tokenising", done, survey.good),
+        )
+        if not len(corpus):
+            raise DataError(
+                f"{survey.source}: every caption has more than data.max_tokens={self.data.max_tokens} tokens"
+            )
+        pixels = np.load(folder / "training.npy", mmap_mode="r")
+        format_ = self.base.format if self.base else Format(shape, *moments(pixels))
+        longest = max(int(corpus.target.lengths.max()), preprocessor.longest)
+        self._preprocessor, self._survey = replace(preprocessor, format=format_, longest=longest), survey
+        report.training, report.images, report.vocabulary = len(corpus), len(numbers), tokenizer.size
+        report.format, report.notes = format_.text, survey.source.appearance.notes(*shape[2:])  # type: ignore[attr-defined]
+        report.fingerprint = hashlib.sha256(hashed + corpus.fingerprint.encode()).hexdigest()
+
+    def adapt(self, survey: Survey, preprocessor: CaptionPreprocessor) -> CaptionPreprocessor:
+        return self._preprocessor
+
+    def save_dev(self, dev: list[Scene], folder: Path) -> None:
+        shape = self._preprocessor.format.shape
+        write_images(folder / "dev.npy", [scene.path for scene in dev], shape, self._survey)
+        about = {"labels": [scene.captions for scene in dev], "places": [scene.path for scene in dev]}
+        write_text(folder / "dev.json", json.dumps(about, ensure_ascii=False))
+
+    def read_preprocessor(self, folder: Path) -> CaptionPreprocessor:
+        return CaptionPreprocessor.read(folder)
+
+    def read_dev(self, folder: Path, preprocessor: CaptionPreprocessor) -> Images[list[str]]:
+        return Images.read(folder, preprocessor.format.shape, list[str])
+
+    def open_store(self, folder: Path, preprocessor: CaptionPreprocessor) -> CaptionStore:
+        training, corpus = open_pixels(folder / "training.npy", preprocessor.format.shape), Corpus(folder / "corpus")
+        corpus.check((len(training), preprocessor.tokenizer.size), self.data.max_tokens)
+        corpus.source.check(len(training), longest=1, shortest=1)
+        return CaptionStore(training, corpus)
+
+    @staticmethod
+    def dump(dev: Images[list[str]]) -> str:
+        return dev.kept.dump()
+
+    @classmethod
+    def load(cls, text: str) -> Images[list[str]]:
+        return Images.load(text)
+
+    def _patches(self, prepared: Prepared) -> int:
+        rows, columns = self.built["model"].grid(prepared.preprocessor.format.shape)
+        return int(rows * columns)
+
+    def batches(self, prepared: Prepared, tokens: int, seed: int) -> CaptionBatches:
+        store, format_, mark = prepared.store, prepared.preprocessor.format, prepared.about.fingerprint
+        return CaptionBatches(store.corpus, tokens, seed, store.pixels, format_, self._patches(prepared), mark)
+
+    def summary(self, prepared: Prepared) -> str:
+        report = prepared.about
+        held = f", {report.dev:,} dev" + (" (held out: none of them is in training)" if report.held_out else "")
+        return (
+            f"{report.training:,} captions of {report.images:,} images, {report.format}{held}, "
+            f"{self._patches(prepared):,} patches each, {report.vocabulary:,} units"
+        )
+
+    def notes(self, prepared: Prepared) -> list[str]:
+        dev = prepared.saved_dev
+        kept = [f"the bundle keeps {len(dev.kept):,} of the dev images"] if len(dev.kept) < len(dev) else []
+        return [*prepared.about.notes, *kept]
 
 
 def read_captions(path: str, columns: tuple[str, ...] = ()) -> Iterator[tuple[str, list[str], Pixels]]:
-    """A set to measure with, which has to be whole: file, captions and pixels [1, H, W, C] of each image."""
-
-    def refuse(place: Place, reason: str, fault: object = "") -> None:
-        wrong = fault or reason
-        raise DataError(f"{place[0]}, line {place[1]}: {wrong}; a test set has to be whole: mend it or remove it")
-
-    for scene in _Scenes(PairFiles([path], Wanted(columns)), refuse, lambda *_: None).scenes:
-        yield scene.path, list(scene.captions), read_image(scene.path)[0]
-
-
-def _open(folder: Path, longest: int) -> PreparedCaptions:
-    with reopening(folder):
-        report: Report = reopen(folder, Report)
-        path = folder / "pictures.json"
-        _, format_ = Format.from_json(read_bytes(path, DataError), path)
-        training = open_pixels(folder / "training.npy", format_.shape)
-        dev: Images[list[str]] = Images.read(folder, format_.shape, list[str])
-        units = Tokenizer.load(folder / "tokenizer.json")
-        corpus = Corpus(folder / "corpus")
-        corpus.check((len(training), units.size), longest)
-        corpus.source.check(len(training), longest=1, shortest=1)
-        return PreparedCaptions(training, corpus, dev, units, format_, report)
+    """A test set, which has to be whole: file, captions and pixels [1, H, W, C] of each image."""
+    source, sound, seen = CaptionRecords(PairFiles([path], Wanted(columns))), [], set()
+    for record in source:
+        image, caption, _ = record.fields
+        bad = source.images.get(image)
+        wrong = str(bad) if isinstance(bad, BadImage) else in_words(record.problem, "caption") if record.problem else ""
+        if not wrong and (image, caption) in seen:
+            wrong = "the image has this caption already"
+        if wrong:
+            raise DataError(
+                f"{record.file}, line {record.line}: {wrong}; a test set has to be whole: correct it or remove it"
+            )
+        seen.add((image, caption))
+        sound.append(record)
+    for scene in scenes_of(sound):
+        yield scene.path, scene.captions, read_image(scene.path)[0]
 
 
-def _leaver(excluded: TextIO, counts: Counter[str]) -> LeaveOut:
-    def leave_out(place: Place, reason: str, fault: object = "") -> None:
-        counts[reason] += 1
-        excluded.write(f"{place[0]}\t{place[1]}\t{reason}\n")
-
-    return leave_out
-
-
-def _dev_part(data: CaptionsConfig, training: _Scenes, leave_out: LeaveOut, notify: Notify) -> list[_Scene]:
-    """The images to measure with; no training image is one of them."""
-    if data.dev:
-        dev = _Scenes(PairFiles(data.dev, Wanted(data.columns), data.format), leave_out, notify).scenes
-        for scene in training.take({scene.digest for scene in dev}):
-            for place in scene.captions.values():
-                leave_out(place, "captions of images that are also in the dev set")
-        if not training.scenes:
-            raise DataError(f"{training.files}: all its images are also in the dev set; nothing is left to learn")
-        return dev
-    distinct = sorted({scene.digest for scene in training.scenes})
-    if len(distinct) < 2:
-        raise DataError(f"{training.files}: has one image, which cannot be both learned from and measured with")
-    return training.take(set(distinct[: max(1, min(len(distinct) - 1, round(data.hold_out * len(distinct))))]))
-
-
-def _learn(training: _Scenes, tokenizer: TokenizerConfig, notify: Notify) -> Tokenizer:
-    notify(f"learning {tokenizer.unit}", 0, 0)
-    captions = [caption for scene in training.scenes for caption in scene.captions]
-    return tokenizer.learn(captions, sum(len(caption.split()) for caption in captions))
-
-
-def _write_pixels(path: Path, scenes: list[_Scene], shape: tuple[int, int, int, int], notify: Notify) -> bytes:
-    """The images in one size and colours; their digest."""
+def write_images(path: Path, files: Sequence[str], shape: tuple[int, int, int, int], survey: Survey) -> bytes:
+    """Write image files in one size and colours; the sha256 of their pixels."""
     channels, _, height, width = shape
-    out = np.lib.format.open_memmap(path, "w+", np.uint8, (len(scenes), 1, height, width, channels))
-    digest = hashlib.sha256()
-    for number, scene in enumerate(scenes):
+    out = np.lib.format.open_memmap(path, "w+", np.uint8, (len(files), 1, height, width, channels))
+    hashed = hashlib.sha256()
+    for number, file in enumerate(files):
         if number % 500 == 0:
-            notify("resizing", number, len(scenes))
-        out[number] = fit(read_image(scene.path)[0], channels, height, width)
-        digest.update(out[number].tobytes())
+            survey.notify("resizing", number, len(files))
+        out[number] = fit(read_image(file)[0], channels, height, width)
+        hashed.update(out[number].tobytes())
     out.flush()
-    return digest.digest()
-
-
-def _write_captions(
-    folder: Path,
-    training: _Scenes,
-    units: Tokenizer,
-    longest: int,
-    leave_out: LeaveOut,
-    notify: Notify,
-) -> Corpus:
-    """A row a caption: its image's number is the whole source side."""
-    rows = (
-        (str(number), caption, place)
-        for number, scene in enumerate(training.scenes)
-        for caption, place in scene.captions.items()
-    )
-    corpus = write_corpus(
-        folder,
-        rows,
-        lambda numbers: [[int(number)] for number in numbers],
-        units.encode,
-        vocabulary=max(units.size, len(training.scenes)),
-        longest=longest,
-        too_long=lambda place, tokens: leave_out(place, f"captions of over {longest} tokens"),
-        progress=lambda done: notify("tokenising", done, training.size),
-    )
-    if not len(corpus):
-        raise DataError(f"{training.files}: every caption has more than data.max_tokens={longest} tokens")
-    return corpus
-
-
-def _report(training: _Scenes, dev: list[_Scene], shape: tuple[int, int, int, int], held_out: bool) -> Report:
-    notes = training.appearance.notes(*shape[2:])
-    words = sum(len(caption.split()) for scene in training.scenes for caption in scene.captions)
-    return Report(
-        read=training.read, images=len(training.scenes), dev=len(dev), held_out=held_out, words=words, notes=notes
-    )
+    return hashed.digest()

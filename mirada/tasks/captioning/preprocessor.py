@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 
 from pydantic import BaseModel, Field
 
 from mirada.contracts import Sizes
 from mirada.data.images.format import Format
 from mirada.data.tokenizer import Tokenizer
+from mirada.errors import BundleError
+from mirada.files import read_bytes
+from mirada.parsing import read_json
 
 
 @dataclass(frozen=True)
 class CaptionPreprocessor:
-    """What captioning needs besides weights."""
+    """The tokenizer of captions, and the format of images."""
 
     tokenizer: Tokenizer
     format: Format
@@ -31,6 +35,14 @@ class CaptionPreprocessor:
             "pictures.json": self.format.to_json([]).encode("utf-8"),
             "captions.json": json.dumps({"longest": self.longest}).encode("utf-8"),
         }
+
+    @classmethod
+    def read(cls, folder: Path) -> CaptionPreprocessor:
+        """What `files` wrote."""
+        path = folder / "pictures.json"
+        _, format_ = Format.from_json(read_bytes(path, BundleError), path)
+        about: _Captions = read_json(folder / "captions.json", _Captions, BundleError)
+        return cls(Tokenizer.load(folder / "tokenizer.json"), format_, about.longest)
 
 
 class _Captions(BaseModel):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel
@@ -11,16 +12,19 @@ from pydantic import BaseModel
 from mirada.contracts import Sizes
 from mirada.data.splits import LabelNames
 from mirada.data.tokenizer import Tokenizer
+from mirada.errors import BundleError
+from mirada.files import read_bytes
+from mirada.parsing import load_json
 
 
 @dataclass(frozen=True)
 class Labels:
-    """What classifying needs besides weights."""
+    """The tokenizer and the labels of a classifier."""
 
     tokenizer: Tokenizer
     labels: list[str]
     parts: int = 1
-    """Of a text: two when pairs are classified."""
+    """Parts of a text: two when pairs are classified."""
 
     @property
     def sizes(self) -> Sizes:
@@ -32,6 +36,14 @@ class Labels:
             "tokenizer.json": self.tokenizer.to_json().encode("utf-8"),
             "labels.json": json.dumps(about, ensure_ascii=False).encode("utf-8"),
         }
+
+    @classmethod
+    def read(cls, folder: Path) -> Labels:
+        """What `files` wrote."""
+        path = folder / "labels.json"
+        found = load_json(read_bytes(path, BundleError), _Named | LabelNames, path, BundleError)
+        about = found if isinstance(found, _Named) else _Named(labels=found)
+        return cls(Tokenizer.load(folder / "tokenizer.json"), about.labels, about.parts)
 
 
 class _Named(BaseModel):

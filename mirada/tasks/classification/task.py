@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,67 +10,15 @@ from torch import nn
 
 from mirada.bundle import need
 from mirada.contracts import Loss
-from mirada.data.quality import Notify
-from mirada.data.splits import LabelNames
-from mirada.data.tokenizer import Tokenizer, TokenizerConfig
-from mirada.errors import BundleError, ConfigError, UsageError
+from mirada.data.tokenizer import TokenizerConfig
+from mirada.errors import ConfigError
 from mirada.models.bag import Bag
-from mirada.parsing import load_json
-from mirada.tasks.classification.data import (
-    LONGEST,
-    Labelled,
-    LabelledBatches,
-    LabelledConfig,
-    PreparedTexts,
-    Report,
-    prepare,
-)
-from mirada.tasks.classification.data import dump as dump_examples
-from mirada.tasks.classification.data import load as load_examples
-from mirada.tasks.classification.model import ClassificationModel, _kind
-from mirada.tasks.classification.preprocessor import Labels, _Named
+from mirada.tasks.classification.data import LONGEST, ClassificationData, LabelledConfig
+from mirada.tasks.classification.model import ClassificationModel
+from mirada.tasks.classification.preprocessor import Labels
 from mirada.tasks.sequences import start_from_vectors
-from mirada.tasks.task import DataSummary, Task
+from mirada.tasks.task import Prepared, Task
 from mirada.training.losses import ClassLoss
-
-
-@dataclass(frozen=True)
-class Texts:
-    """Labelled texts, ready to train on."""
-
-    data: PreparedTexts
-
-    @property
-    def preprocessor(self) -> Labels:
-        return Labels(self.data.tokenizer, self.data.labels, self.data.report.parts)
-
-    @property
-    def dev(self) -> Labelled:
-        return self.data.dev
-
-    def batches(self, tokens: int, seed: int) -> LabelledBatches:
-        return LabelledBatches(self.data.corpus, tokens, seed, self.data.report.parts)
-
-    def report(self) -> dict[str, Any]:
-        return asdict(self.data.report)
-
-    def summary(self) -> DataSummary:
-        report = self.data.report
-        held = f", {report.dev:,} dev" + (" (held out, the same share of each class)" if report.held_out else "")
-        shown = ", ".join(f"{label} {count:,}" for label, count in list(report.classes.items())[:8])
-        more = f", … {len(report.classes)} classes" if len(report.classes) > 8 else ""
-        what = "texts" if report.parts == 1 else "pairs"
-        cut = {f"{what} longer than data.max_tokens, which were cut": report.cut} if report.cut else {}
-        units = f"{report.vocabulary:,} {self.data.tokenizer.unit}"
-        return DataSummary(
-            f"{report.training:,} training {what} ({shown}{more}){held}, {units}",
-            report.notes,
-            report.excluded,
-            cut,
-        )
-
-    def dev_file(self) -> str:
-        return dump_examples(self.dev)
 
 
 class ClassificationTask(Task):
@@ -81,6 +28,7 @@ class ClassificationTask(Task):
     verb = "classify"
     model = ClassificationModel
     default_model = "lstm"
+    preparation = ClassificationData
     sections = {"data": LabelledConfig, "tokenizer": TokenizerConfig}
     defaults = {
         "tokenizer": {"unit": "words"},
@@ -112,38 +60,22 @@ class ClassificationTask(Task):
             ("vocabulary", f"{data['vocabulary']:,}"),
         ]
 
-    def prepare(
-        self, built: Mapping[str, Any], folder: Path, notify: Notify, preprocessor: Labels | None = None
-    ) -> Texts:
-        if isinstance(preprocessor, Labels) and preprocessor.parts != built["data"].parts:
-            columns = ",".join(built["data"].columns) or "none"
-            raise UsageError(f"--columns {columns}: {_kind(preprocessor.parts)} by the base")
-        learned = (preprocessor.tokenizer, getattr(preprocessor, "labels", None)) if preprocessor else None
-        return Texts(prepare(built["data"], built["tokenizer"], folder, notify, learned))
-
     def keeps_output(self, base: Labels, preprocessor: Labels) -> bool:
         return base.labels == preprocessor.labels
 
-    def fit(self, network: nn.Module, prepared: Texts, built: Mapping[str, Any]) -> list[str]:
+    def fit(self, network: nn.Module, prepared: Prepared, built: Mapping[str, Any]) -> list[str]:
         if isinstance(network, Bag):
-            side = prepared.data.corpus.source
+            side = prepared.store.source
             network.fit(side.ids, side.offsets)
             return []
-        return start_from_vectors(network, prepared.data.tokenizer, built["data"].vectors)
+        return start_from_vectors(network, prepared.preprocessor.tokenizer, built["data"].vectors)
 
     def open(self, files: Mapping[str, bytes], where: Path) -> Labels:
         need(files, where, "tokenizer.json", "labels.json")
-        found = load_json(files["labels.json"], _Named | LabelNames, where / "labels.json", BundleError)
-        about = found if isinstance(found, _Named) else _Named(labels=found)
-        return Labels(Tokenizer.load(where / "tokenizer.json"), about.labels, about.parts)
-
-    def read_dev(self, text: str) -> Labelled:
-        return load_examples(text)
+        return Labels.read(where)
 
     def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
         return ClassLoss(smoothing)
-
-    report = Report
 
 
 TASK = ClassificationTask()

@@ -1,8 +1,4 @@
-"""A series split by time: its first part to learn from, its last to measure with. Nothing random, nothing known early.
-
-<folder>/series.jsonl   the whole series: a line that says what it is, then a line a step
-<folder>/prepared.json  the report; written last, so that its presence means all of it is there
-"""
+"""A series split by time: its first part for training, its last for evaluation."""
 
 from __future__ import annotations
 
@@ -14,23 +10,24 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import BaseModel, Field, FiniteFloat, model_validator
 
-from mirada.config import Section
-from mirada.data.prepared import LARGE_FILE, finish, is_prepared, reopen, reopening
+from mirada.data import report as reports
+from mirada.data.sources import DataSection
 from mirada.data.text import StrPath, shown_text
 from mirada.errors import DataError
-from mirada.files import read_bytes, write_text
 from mirada.parsing import Malformed, check, load_json_lines
 from mirada.tasks.forecasting.table import Missing, Numbers, Series, read_table
 from mirada.tasks.forecasting.times import is_later, step_between
 
 
-class SeriesConfig(Section):
+class SeriesConfig(DataSection):
     """Which series to learn from."""
+
+    needs = "a table of numbers (mirada train prices.csv)"
 
     files: tuple[str, ...] = ()
     """A table (CSV or TSV, plain or gzipped): a row a step, oldest or newest first."""
     dev: tuple[str, ...] = ()
-    """A table of the later part, to measure with. Held out of the data when not given."""
+    """A table of the later part, for evaluation. Held out of the data when not given."""
     columns: tuple[str, ...] = ()
     """The columns to forecast, by name or by number from 1; may be left out when only one has numbers."""
     time: str | None = Field(None, coerce_numbers_to_str=True)
@@ -48,8 +45,6 @@ class SeriesConfig(Section):
 
     @model_validator(mode="after")
     def _one_table(self) -> SeriesConfig:
-        if not self.files:
-            raise ValueError("there is no data: give a table of numbers (mirada train prices.csv)")
         for name, files in (("files", self.files), ("dev", self.dev)):
             if len(files) > 1:
                 raise ValueError(f"data.{name} has {len(files)} tables ({', '.join(files)}): forecasting takes one")
@@ -62,7 +57,7 @@ class SeriesConfig(Section):
 
 @dataclass(frozen=True)
 class Timeline:
-    """A series whose first `training` steps were learned from, and whose others are to measure with."""
+    """A series whose first `training` steps were learned from, and whose others are for evaluation."""
 
     names: tuple[str, ...]
     values: Numbers  # [N, C]
@@ -70,11 +65,11 @@ class Timeline:
     training: int
 
     def __len__(self) -> int:
-        """The steps to measure with."""
+        """The steps for evaluation."""
         return len(self.values) - self.training
 
     def __getitem__(self, part: slice) -> Timeline:
-        """With only the first of the steps to measure with: `timeline[:500]`."""
+        """With only the first of the steps for evaluation: `timeline[:500]`."""
         assert part.start is None, "only the first steps can be taken"
         end = self.training + part.stop
         return replace(self, values=self.values[:end], times=self.times[:end] if self.times else None)
@@ -114,38 +109,18 @@ class _Head(BaseModel):
 
 
 @dataclass
-class Report:
-    """What was read, and how it is split."""
+class Report(reports.Report):
+    """What was read of a series, and how it is split."""
 
-    rows: int
-    columns: list[str]
-    training: int
-    dev: int
-    held_out: bool
-    begin: str | None
-    end: str | None
-    split: str | None
-    """The first time that is measured with."""
-    step: str
-    period: int | None
-    horizon: int
-    fingerprint: str
-    notes: list[str] = field(default_factory=list)
-
-
-def prepare(config: SeriesConfig, folder: Path, names: tuple[str, ...] = ()) -> tuple[Timeline, Report]:
-    """Split the series and keep it in `folder`; what an earlier call finished is only opened."""
-    if is_prepared(folder):
-        with reopening(folder):
-            report: Report = reopen(folder, Report)
-            path = folder / "series.jsonl"
-            content = read_bytes(path, DataError, LARGE_FILE)
-            return Timeline.load(content.decode("utf-8", "replace"), path), report
-    timeline, report = split(config, names)
-    folder.mkdir(parents=True, exist_ok=True)
-    write_text(folder / "series.jsonl", timeline.dump())
-    finish(folder, report)
-    return timeline, report
+    rows: int = 0
+    columns: list[str] = field(default_factory=list)
+    begin: str | None = None
+    end: str | None = None
+    split: str | None = None
+    """The first time of the dev set."""
+    step: str = ""
+    period: int | None = None
+    horizon: int = 0
 
 
 def split(config: SeriesConfig, names: tuple[str, ...] = ()) -> tuple[Timeline, Report]:
@@ -170,11 +145,12 @@ def split(config: SeriesConfig, names: tuple[str, ...] = ()) -> tuple[Timeline, 
             f"data.hold_out={config.hold_out:g} of {len(values):,} rows leaves" if not config.dev else "data.dev has"
         )
         raise DataError(
-            f"{file if not config.dev else config.dev[0]}: {share} {held:,} rows to measure with and {training:,} to "
+            f"{file if not config.dev else config.dev[0]}: {share} {held:,} rows to evaluate with and {training:,} to "
             f"learn from; forecasts of data.horizon={config.horizon:,} steps need at least {config.horizon:,}: "
             f"--set data.horizon={max(1, min(held, len(values) // 5))}, or bring more rows"
         )
     report = Report(
+        read=len(values),
         rows=len(values),
         columns=list(series.names),
         training=training,
@@ -198,5 +174,5 @@ def _check_later(file: str, series: Series, dev: str, later: Series) -> None:
     if series.times and later.times and not is_later(series.times[-1], later.times[0]):
         raise DataError(
             f"{dev}: begins at {shown_text(later.times[0])}, but {file} goes on to {shown_text(series.times[-1])}; "
-            "what a model is measured with must be later than what it learned from, and written alike"
+            "what a model is evaluated with must be later than what it learned from, and written alike"
         )

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from mirada.contracts import Sizes
 from mirada.data.images.format import Format
+from mirada.errors import BundleError
+from mirada.files import read_bytes
 
 
 @dataclass(frozen=True)
 class ImagePreprocessor:
-    """What classifying images needs besides weights."""
+    """The labels of an image classifier, and the format of its images."""
 
     labels: list[str]
     format: Format
@@ -22,3 +25,9 @@ class ImagePreprocessor:
 
     def files(self) -> dict[str, bytes]:
         return {"pictures.json": self.format.to_json(self.labels).encode("utf-8")}
+
+    @classmethod
+    def read(cls, folder: Path) -> ImagePreprocessor:
+        """What `files` wrote."""
+        path = folder / "pictures.json"
+        return cls(*Format.from_json(read_bytes(path, BundleError), path))

@@ -1,48 +1,46 @@
-"""A text to learn to continue: read, split by position, cut into units, on disk as one stream of ids.
+"""A text to learn to continue: how it is read, split by position, and cut into units, as one stream of ids.
 
     characters, subwords   the line ends are units of the text like others; the text has no other end
     words, symbols         each line is a sequence, and EOS stands for its line end
 
-A text is handed on line by line, each with its line end (CR LF is read as LF). The files are read a few times, and of
-the training set nothing is kept, so that memory does not grow with it.
+A text is handed on line by line, each with its line end (CR LF is read as LF).
 
 <folder>/stream/        the ids of the training set, BOS in front
-<folder>/dev.jsonl      the dev set, a line of JSON for each of its lines
-<folder>/tokenizer.json, counts.json
-<folder>/excluded.tsv   every line that is left out: file, line, reason
-<folder>/prepared.json  the report; written last, so that its presence means all of it is there
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field, NonNegativeInt, model_validator
+from pydantic import Field, NonNegativeInt
 
-from mirada.config import Section
-from mirada.contracts import BOS, EOS
-from mirada.data.checks import KINDS, has_invalid_bytes
-from mirada.data.prepared import LARGE_FILE, check_dev, finish, is_prepared, reopen, reopening
-from mirada.data.quality import Notify
-from mirada.data.stream import Stream, write_stream
-from mirada.data.text import lines, shown_path
-from mirada.data.tokenizer import UNK, Tokenizer, TokenizerConfig
+from mirada.contracts import BOS, EOS, SequenceBatch
+from mirada.data import report as reports
+from mirada.data.checks import has_invalid_bytes
+from mirada.data.folder import check_dev
+from mirada.data.preparation import Preparation, Prepared
+from mirada.data.records import AnyRecord, Record, Sources
+from mirada.data.sources import TextSection
+from mirada.data.stream import Spans, Stream, StreamBatches, write_stream
+from mirada.data.survey import Survey
+from mirada.data.text import lines
+from mirada.data.tokenizer import UNK, Tokenizer
 from mirada.errors import BundleError, DataError
-from mirada.files import read_bytes, write_text
-from mirada.parsing import Malformed, check, load_json_lines, parse_json, read_json_lines
+from mirada.parsing import Malformed, check, parse_json
 
 FEWEST = 200
 """Characters below which there is nothing to learn from."""
 MOST_DEV = 200_000
-"""Characters that a model is measured on, at most: enough for two digits, and a bundle carries them."""
+"""Characters of the dev set, at most: enough for two digits, and a bundle carries them."""
+PIECE = 64
+"""Steps in a piece of a text, unless set otherwise."""
 
 Lines = list[str]
 """A text as its lines, each with its line end; the last may have none."""
@@ -51,13 +49,13 @@ Lines = list[str]
 _BEFORE_A_WORD = re.compile(r".+(?=[ \n]\S)", re.DOTALL)
 
 
-class TextConfig(Section):
+class TextConfig(TextSection):
     """Which text to learn from."""
+
+    needs = "a text file"
 
     files: tuple[str, ...] = ()
     """Text files (UTF-8, plain or gzipped), one behind the other."""
-    dev: tuple[str, ...] = ()
-    """The dev set, likewise. The end of the text is held out when not given."""
     hold_out: float = Field(0.05, gt=0, lt=1)
     """The last share of the text, to hold out when there is no dev file; never more than 200,000 characters."""
     length: int | None = Field(None, ge=2, le=65_536)
@@ -66,14 +64,6 @@ class TextConfig(Section):
     carry: bool | None = None
     """Carry the state from piece to piece, in the order of the text; false: pieces in random order, each for itself.
     Unless given, whenever the model has a state to carry."""
-    invalid_bytes: Literal["refuse", "drop"] = "refuse"
-    """What to do about lines with bytes that are not UTF-8: refuse the file, or leave them out."""
-
-    @model_validator(mode="after")
-    def _something(self) -> TextConfig:
-        if not self.files:
-            raise ValueError("there is no data: give a text file")
-        return self
 
 
 # ── lines to ids, and back ────────────────────────────────────────────────────────────────────────────────────────
@@ -189,21 +179,21 @@ def lines_of(text: str) -> Lines:
 # ── reading and splitting ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def read_lines(
-    paths: Sequence[str], lenient: bool = False, leave_out: Callable[[str, int], None] = lambda path, line: None
-) -> Iterator[str]:
-    """All lines of the files, each with its line end; CR LF is read as LF, and no file's last line runs into the next.
+def read_lines(paths: Sequence[str], lenient: bool = False) -> Iterator[str]:
+    """All lines of the files, each with its line end; leniently, without those that have bytes that are not UTF-8."""
+    return (str(record.fields[0]) for record in records_of(paths, lenient) if not record.problem)
 
-    Read leniently, a line with bytes that are not UTF-8 is left out, and `leave_out` is told where it stands.
-    """
+
+def records_of(paths: Sequence[str], lenient: bool) -> Iterator[Record]:
+    """All lines of the files, each with its line end; CR LF is read as LF, and no file's last line runs into the next."""
     for number, path in enumerate(paths, 1):
         for place, line in enumerate(lines(path, keep_ends=True, lenient=lenient), 1):
             if lenient and has_invalid_bytes(line):
-                leave_out(path, place)
+                yield Record((line,), path, place, "invalid_bytes")
             elif line.endswith("\n"):
-                yield line[:-2] + "\n" if line.endswith("\r\n") else line
+                yield Record((line[:-2] + "\n" if line.endswith("\r\n") else line,), path, place)
             else:
-                yield line + "\n" if number < len(paths) else line
+                yield Record((line + "\n" if number < len(paths) else line,), path, place)
 
 
 def find_cut(text: Iterable[str], characters: int, share: float) -> int:
@@ -249,124 +239,161 @@ def _from(text: Iterable[str], place: int) -> Iterator[str]:
 
 
 @dataclass
-class Report:
-    """What was read, and what became of it."""
+class Report(reports.Report):
+    """What was read of a text, and what became of it."""
 
     lines: int = 0
+    """Lines of the training set, like the figures below."""
     characters: int = 0
     tokens: int = 0
-    """Of the training set, like those above."""
-    words: int = 0
     unknown: int = 0
-    """Of its tokens: those that the vocabulary does not have."""
+    """Tokens that the vocabulary does not have."""
     dev_characters: int = 0
     dev_tokens: int = 0
-    held_out: bool = False
     unit: str = ""
-    vocabulary: int = 0
-    excluded: dict[str, int] = field(default_factory=dict)
-    fingerprint: str = ""
-    notes: list[str] = field(default_factory=list)
 
 
-@dataclass
-class PreparedText:
-    """A text, ready to train on."""
+class Windows(StreamBatches):
+    """Pieces in random order, each for itself: so none says where it begins, and nothing is carried over."""
 
-    stream: Stream
-    dev: Lines
-    tokenizer: Tokenizer
-    counts: npt.NDArray[np.int64]
-    """How often each unit occurs in the training set."""
+    def load(self, rows: Spans) -> SequenceBatch:
+        return replace(super().load(rows), rows=None)
+
+
+class LanguageModelData(Preparation[str]):
+    """A text, line by line."""
+
+    noun = "line"
+    report_type = Report
+    example_type = str
+    data: TextConfig
     report: Report
 
+    def open(self, paths: Sequence[str]) -> Sources:
+        lenient = self.data.invalid_bytes == "drop"
+        sources = Sources([(path, "text", ()) for path in paths])
+        sources.readers[0] = (*sources.readers[0][:2], records_of(paths, lenient))
+        return sources
 
-def prepare(
-    data: TextConfig, tokenizer: TokenizerConfig, folder: Path, notify: Notify, learned: Tokenizer | None = None
-) -> PreparedText:
-    """Read, split and tokenise the text into `folder`; what an earlier call finished is only opened.
-
-    The units are those of a base (`learned`), if there is one.
-    """
-    if is_prepared(folder):
-        return _open(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    report = Report(held_out=not data.dev)
-    training, dev = _split(data, folder, report, notify)
-    notify(f"learning {tokenizer.unit}", 0, 0)
-    size = tokenizer.most(report.words)  # nothing is normalised: a text survives a round trip
-    cutter = learned or Tokenizer.learn(training(), size, tokenizer.unit, tokenizer.lowercased)
-    spelling = Spelling(cutter)
-    report.dev_tokens = len(spelling.read("".join(dev)))
-    if report.dev_tokens < 2:
-        raise DataError(
-            f"the dev set has {report.dev_characters:,} characters and {report.dev_tokens} tokens, too little to "
-            "measure with; give a longer text, or a larger share: --set data.hold_out=0.2"
-        )
-    begun = iter([[BOS]])
-
-    def encode(parts: Sequence[str]) -> list[list[int]]:
-        ids = spelling.encode(parts)
-        ids[0] = next(begun, ids[0])  # the first part of all is empty, and stands for BOS
-        return ids
-
-    stream = write_stream(
-        folder / "stream",
-        chain([""], spelling.parts(training())),
-        encode,
-        cutter.size,
-        lambda done: notify("tokenising lines", done, report.lines),
-    )
-    counts = count(stream, cutter.size)
-    report.tokens, report.fingerprint = stream.tokens - 1, stream.fingerprint
-    report.unit, report.vocabulary = cutter.unit, cutter.size
-    report.unknown = int(counts[UNK]) if cutter.unknown is not None else 0
-    write_text(folder / "dev.jsonl", dump(dev))
-    write_text(folder / "tokenizer.json", cutter.to_json())
-    write_text(folder / "counts.json", json.dumps(counts.tolist()))
-    finish(folder, report)
-    return PreparedText(stream, dev, cutter, counts, report)
-
-
-def _split(data: TextConfig, folder: Path, report: Report, notify: Notify) -> tuple[Callable[[], Iterator[str]], Lines]:
-    """The training set, as often as you like, and the dev set."""
-    lenient = data.invalid_bytes == "drop"
-    whole = sum(map(len, _surveyed(data, folder, report, notify)))
-    if whole < FEWEST:
-        names = ", ".join(map(shown_path, data.files))
-        raise DataError(
-            f"{names}: {whole:,} characters in {report.lines:,} lines; training needs at least {FEWEST}, and many "
-            "thousands to be of use"
-        )
-    if data.dev:
-        cut, rest = whole, list(_until(read_lines(data.dev, lenient), MOST_DEV + 1))
+    def read_examples(self, paths: Sequence[str], survey: Survey) -> Lines:
+        rest = list(_until(read_lines(paths, self.data.invalid_bytes == "drop"), MOST_DEV + 1))
         dev = list(_until(rest, MOST_DEV))
         if rest != dev:
-            report.notes.append(f"of the dev files the first {MOST_DEV:,} characters are used")
-    else:
-        cut = find_cut(read_lines(data.files, lenient), whole, data.hold_out)
-        dev = list(_from(read_lines(data.files, lenient), cut))
-        report.lines -= len(dev)
-        report.words -= sum(len(line.split()) for line in dev)
-    report.characters, report.dev_characters = cut, sum(map(len, dev))
-    return lambda: _until(read_lines(data.files, lenient), cut), dev
+            survey.quality.notes.append(f"of the dev files the first {MOST_DEV:,} characters are used")
+        return dev
 
+    def keys(self, record: AnyRecord) -> tuple[int, ...]:
+        return (len(record.fields[0]),)
 
-def _surveyed(data: TextConfig, folder: Path, report: Report, notify: Notify) -> Iterator[str]:
-    """All lines; meanwhile they are counted, and those that are left out are listed."""
-    reason = KINDS["invalid_bytes"].title
-    with open(folder / "excluded.tsv", "w", encoding="utf-8", errors="surrogateescape") as excluded:
+    def count_words(self, record: AnyRecord) -> int:
+        return len(record.fields[0].split())
 
-        def leave_out(path: str, line: int) -> None:
-            report.excluded[reason] = report.excluded.get(reason, 0) + 1
-            excluded.write(f"{path}\t{line}\t{reason}\n")
+    def check_size(self, survey: Survey) -> None:
+        whole = int(survey.column(0).sum())
+        if whole < FEWEST:
+            raise DataError(
+                f"{survey.source}: {whole:,} characters in {len(survey):,} lines; training needs at least {FEWEST}, and "
+                "many thousands to be of use"
+            )
 
-        for number, line in enumerate(read_lines(data.files, data.invalid_bytes == "drop", leave_out)):
-            if number % 20_000 == 0:
-                notify("reading lines", number, 0)
-            report.lines += 1
-            report.words += len(line.split())
-            yield line
+    def split(self, survey: Survey) -> Lines:
+        whole = int(survey.column(0).sum())
+        report, self._cut, self._words = self.report, whole, survey.words
+        report.lines = len(survey)
+        if self.data.dev:
+            dev: Lines = survey.dev
+        else:
+            self._cut = find_cut(self._lines(survey), whole, self.data.hold_out)
+            dev = list(_from(self._lines(survey), self._cut))
+            report.lines -= len(dev)
+            self._words -= sum(len(line.split()) for line in dev)
+        report.characters, report.dev_characters = self._cut, sum(map(len, dev))
+        report.words, self._dev = self._words, dev
+        survey.quality.figures["characters"] = whole
+        return dev
+
+    @staticmethod
+    def _lines(survey: Survey) -> Iterator[str]:
+        return (record.fields[0] for record in survey.records())
+
+    def _training(self, survey: Survey) -> Iterator[str]:
+        return _until(self._lines(survey), self._cut)
+
+    def learn(self, survey: Survey) -> Any:
+        from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor
+
+        config = self.built["tokenizer"]
+        survey.notify(f"learning {config.unit}", 0, 0)
+        if self.base:
+            tokenizer = self.base.tokenizer
+        else:  # nothing is normalised: a text survives a round trip
+            size = config.most(self._words)
+            tokenizer = Tokenizer.learn(self._training(survey), size, config.unit, config.lowercased)
+        return LanguageModelPreprocessor(Spelling(tokenizer), np.zeros(tokenizer.size, np.int64))
+
+    def encode(self, survey: Survey, preprocessor: Any, folder: Path) -> None:
+        spelling, tokenizer, report = preprocessor.spelling, preprocessor.tokenizer, self.report
+        report.dev_tokens = len(spelling.read("".join(self._dev)))
+        if report.dev_tokens < 2:
+            raise DataError(
+                f"the dev set has {report.dev_characters:,} characters and {report.dev_tokens} tokens, too little to "
+                "evaluate with; give a longer text, or a larger share: --set data.hold_out=0.2"
+            )
+        begun = iter([[BOS]])
+
+        def encode(parts: Sequence[str]) -> list[list[int]]:
+            ids: list[list[int]] = spelling.encode(parts)
+            ids[0] = next(begun, ids[0])  # the first part of all is empty, and stands for BOS
+            return ids
+
+        stream = write_stream(
+            folder / "stream",
+            chain([""], spelling.parts(self._training(survey))),
+            encode,
+            tokenizer.size,
+            lambda done: survey.notify("tokenising lines", done, report.lines),
+        )
+        self._counts = count(stream, tokenizer.size)
+        report.training = report.tokens = stream.tokens - 1
+        report.fingerprint, report.unit, report.vocabulary = stream.fingerprint, tokenizer.unit, tokenizer.size
+        report.unknown = int(self._counts[UNK]) if tokenizer.unknown is not None else 0
+
+    def adapt(self, survey: Survey, preprocessor: Any) -> Any:
+        return replace(preprocessor, counts=self._counts)
+
+    def read_preprocessor(self, folder: Path) -> Any:
+        from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor
+
+        return LanguageModelPreprocessor.read(folder)
+
+    def read_dev(self, folder: Path, preprocessor: Any) -> Lines:
+        dev: Lines = super().read_dev(folder, preprocessor)
+        check_dev(preprocessor.spelling.read("".join(dev))[1:], folder / "dev.jsonl")
+        return dev
+
+    def open_store(self, folder: Path, preprocessor: Any) -> Stream:
+        stream = Stream(folder / "stream")
+        stream.check(preprocessor.tokenizer.size)
+        return stream
+
+    def batches(self, prepared: Prepared, tokens: int, seed: int) -> StreamBatches:
+        length, kind = self.data.length or PIECE, StreamBatches if self.data.carry else Windows
+        return kind(prepared.store, max(1, tokens // length), length, seed, not self.data.carry)
+
+    def summary(self, prepared: Prepared) -> str:
+        report = prepared.about
+        held = " (held out, the end of the text)" if report.held_out else ""
+        return (
+            f"{report.characters:,} characters in {report.lines:,} lines, {report.tokens:,} tokens; dev "
+            f"{report.dev_characters:,} characters{held}; {report.vocabulary:,} {report.unit}"
+        )
+
+    def notes(self, prepared: Prepared) -> list[str]:
+        report = prepared.about
+        if not report.unknown:
+            return list(report.notes)
+        unknown = f"{report.unknown:,} of its {report.unit} are not in the vocabulary and are read as <unk>"
+        return [*report.notes, unknown]
 
 
 def count(stream: Stream, vocabulary: int) -> npt.NDArray[np.int64]:
@@ -375,19 +402,6 @@ def count(stream: Stream, vocabulary: int) -> npt.NDArray[np.int64]:
     for first in range(1, len(stream), 2**20):
         counts += np.bincount(stream.ids[first : first + 2**20], minlength=vocabulary)
     return counts
-
-
-def _open(folder: Path) -> PreparedText:
-    with reopening(folder):
-        report: Report = reopen(folder, Report)
-        dev = read_json_lines(folder / "dev.jsonl", str, DataError, LARGE_FILE)
-        tokenizer = Tokenizer.load(folder / "tokenizer.json")
-        check_dev(Spelling(tokenizer).read("".join(dev))[1:], folder / "dev.jsonl")
-        path = folder / "counts.json"
-        counts = load_counts(read_bytes(path, DataError), tokenizer.size, path)
-        stream = Stream(folder / "stream")
-        stream.check(tokenizer.size)
-        return PreparedText(stream, dev, tokenizer, counts, report)
 
 
 def load_counts(content: bytes, vocabulary: int, where: Path) -> npt.NDArray[np.int64]:
@@ -399,12 +413,3 @@ def load_counts(content: bytes, vocabulary: int, where: Path) -> npt.NDArray[np.
     if counts.shape != (vocabulary,):
         raise BundleError(f"{where}: is not a list of {vocabulary:,} counts, one for each unit of the vocabulary")
     return counts
-
-
-def dump(text: Lines) -> str:
-    """A line of JSON for each line."""
-    return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in text)
-
-
-def load(text: str) -> Lines:
-    return load_json_lines(text, str, "dev.jsonl", BundleError)

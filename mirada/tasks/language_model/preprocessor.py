@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from mirada.contracts import Sizes
 from mirada.data.tokenizer import Tokenizer
-from mirada.tasks.language_model.data import (
-    Spelling,
-)
+from mirada.errors import DataError
+from mirada.files import read_bytes
+from mirada.tasks.language_model.data import Spelling, load_counts
 
 
 @dataclass(frozen=True)
 class LanguageModelPreprocessor:
-    """What writing needs besides weights: the units of text, and how often each occurred in training."""
+    """The units of text of a language model, and how often each occurred in training."""
 
     spelling: Spelling
     counts: npt.NDArray[np.int64]
@@ -33,3 +34,9 @@ class LanguageModelPreprocessor:
     def files(self) -> dict[str, bytes]:
         counts = json.dumps(self.counts.tolist())
         return {"tokenizer.json": self.tokenizer.to_json().encode("utf-8"), "counts.json": counts.encode("utf-8")}
+
+    @classmethod
+    def read(cls, folder: Path) -> LanguageModelPreprocessor:
+        """What `files` wrote."""
+        tokenizer, path = Tokenizer.load(folder / "tokenizer.json"), folder / "counts.json"
+        return cls(Spelling(tokenizer), load_counts(read_bytes(path, DataError), tokenizer.size, path))

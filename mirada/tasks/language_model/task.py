@@ -3,78 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from mirada.bundle import need
-from mirada.contracts import Loss, SequenceBatch
-from mirada.data.quality import Notify
-from mirada.data.stream import Spans, StreamBatches
-from mirada.data.tokenizer import Tokenizer, TokenizerConfig
+from mirada.contracts import Loss
+from mirada.data.tokenizer import TokenizerConfig
 from mirada.decoding import DecodeConfig
 from mirada.errors import ConfigError
-from mirada.tasks.language_model.data import (
-    Lines,
-    PreparedText,
-    Report,
-    Spelling,
-    TextConfig,
-    dump,
-    load,
-    load_counts,
-    prepare,
-)
+from mirada.tasks.language_model.data import LanguageModelData, TextConfig
+from mirada.tasks.language_model.data import Windows as Windows
 from mirada.tasks.language_model.model import PIECE, LanguageModel
 from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor
-from mirada.tasks.task import DataSummary, Task
+from mirada.tasks.task import Task
 from mirada.training.losses import NextTokenLoss
-
-
-class Windows(StreamBatches):
-    """Pieces in random order, each for itself: so none says where it begins, and nothing is carried over."""
-
-    def load(self, rows: Spans) -> SequenceBatch:
-        return replace(super().load(rows), rows=None)
-
-
-@dataclass(frozen=True)
-class Text:
-    """A text, ready to train on."""
-
-    data: PreparedText
-    config: TextConfig
-
-    @property
-    def preprocessor(self) -> LanguageModelPreprocessor:
-        return LanguageModelPreprocessor(Spelling(self.data.tokenizer), self.data.counts)
-
-    @property
-    def dev(self) -> Lines:
-        return self.data.dev
-
-    def batches(self, tokens: int, seed: int) -> StreamBatches:
-        length, kind = self.config.length or PIECE, StreamBatches if self.config.carry else Windows
-        return kind(self.data.stream, max(1, tokens // length), length, seed, not self.config.carry)
-
-    def report(self) -> dict[str, Any]:
-        return asdict(self.data.report)
-
-    def summary(self) -> DataSummary:
-        report = self.data.report
-        held = " (held out, the end of the text)" if report.held_out else ""
-        notes = list(report.notes)
-        if report.unknown:
-            notes.append(f"{report.unknown:,} of its {report.unit} are not in the vocabulary and are read as <unk>")
-        return DataSummary(
-            f"{report.characters:,} characters in {report.lines:,} lines, {report.tokens:,} tokens; dev "
-            f"{report.dev_characters:,} characters{held}; {report.vocabulary:,} {report.unit}",
-            notes,
-            report.excluded,
-        )
-
-    def dev_file(self) -> str:
-        return dump(self.dev)
 
 
 class LanguageModelTask(Task):
@@ -84,6 +26,7 @@ class LanguageModelTask(Task):
     verb = "generate"
     model = LanguageModel
     default_model = "lstm"
+    preparation = LanguageModelData
     sections = {"data": TextConfig, "tokenizer": TokenizerConfig, "decode": DecodeConfig}
     defaults = {
         "tokenizer": {"unit": "characters"},
@@ -123,30 +66,12 @@ class LanguageModelTask(Task):
             ("units", f"{data['vocabulary']:,} {data['unit']}"),
         ]
 
-    def prepare(
-        self,
-        built: Mapping[str, Any],
-        folder: Path,
-        notify: Notify,
-        preprocessor: LanguageModelPreprocessor | None = None,
-    ) -> Text:
-        learned = preprocessor.tokenizer if preprocessor else None
-        return Text(prepare(built["data"], built["tokenizer"], folder, notify, learned), built["data"])
-
     def open(self, files: Mapping[str, bytes], where: Path) -> LanguageModelPreprocessor:
         need(files, where, "tokenizer.json", "counts.json")
-        tokenizer = Tokenizer.load(where / "tokenizer.json")
-        return LanguageModelPreprocessor(
-            Spelling(tokenizer), load_counts(files["counts.json"], tokenizer.size, where / "counts.json")
-        )
-
-    def read_dev(self, text: str) -> Lines:
-        return load(text)
+        return LanguageModelPreprocessor.read(where)
 
     def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
         return NextTokenLoss(smoothing)
-
-    report = Report
 
 
 TASK = LanguageModelTask()

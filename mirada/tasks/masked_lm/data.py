@@ -4,51 +4,51 @@
     15 % of the words are hidden: 80 % of those by the mask, 10 % by another word, 10 % not at all
 
 (Devlin et al. 2019, §3.1 and A.1.) What an epoch hides follows from the seed and its number, so a resumed run is exact.
-
-<folder>/corpus/         ids, on disk
-<folder>/excluded.tsv    every document that is left out: file, line where it begins, reason
 """
 
 from __future__ import annotations
 
-import json
-from array import array
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from mirada.config import Section
 from mirada.contracts import EOS, PAD, Rows, SequenceBatch
+from mirada.data import report as reports
 from mirada.data.corpus import CHUNK, Corpus, batched, write_corpus
-from mirada.data.prepared import LARGE_FILE, check_dev, finish, is_prepared, reopen, reopening
-from mirada.data.quality import Notify, fingerprint
+from mirada.data.preparation import Preparation, Prepared
+from mirada.data.records import AnyRecord, Record, Sources
+from mirada.data.sources import TextSection
+from mirada.data.splits import Mask, first_of
+from mirada.data.survey import Survey, fingerprint
 from mirada.data.text import lines
-from mirada.data.tokenizer import Tokenizer, TokenizerConfig
+from mirada.data.tokenizer import Tokenizer
 from mirada.errors import DataError
-from mirada.files import write_text
-from mirada.parsing import read_json
+from mirada.tasks.masked_lm.preprocessor import Vocabulary
 
 SHORTEST = 4
 """Tokens in a document, below which it is left out: nothing can be hidden in it that could be found again."""
 MOST_DEV, MOST_DEV_CHARACTERS = 2000, 1_000_000
-"""Documents to hold out, and characters of them to measure with, at most."""
+"""Documents to hold out, and characters of them to evaluate with, at most."""
 FOLLOWS, DOES_NOT = 1, 2
 """Column 0 of the truth, which belongs to [CLS]; 0 when nothing is asked."""
+LONGEST = 10**9
+"""Tokens of a document: any number, since it is cut into examples later."""
+_HASH, _LONG_ENOUGH = range(2)  # the keys of a document
 
 
-class DocumentsConfig(Section):
+class DocumentsConfig(TextSection):
     """Which documents to learn from. Of equal ones, one is read; those of the dev set are not learned from."""
+
+    needs = "a text file with a blank line between documents"
 
     files: tuple[str, ...] = ()
     """Text files, plain or gzipped; a blank line stands between documents."""
-    dev: tuple[str, ...] = ()
-    """The dev set, likewise. Some documents are held out when not given."""
     hold_out: float = Field(0.05, gt=0, lt=1)
     """The share of the documents to hold out when there is no dev file (2,000 at most)."""
     length: int = Field(128, ge=8, le=8192)
@@ -57,44 +57,13 @@ class DocumentsConfig(Section):
     """The share of the words that are hidden."""
     next_sentence: bool = True
     """Whether it also learns if the second span follows the first."""
-    invalid_bytes: Literal["refuse", "drop"] = "refuse"
-    """What to do about bytes that are not UTF-8: refuse the file, or replace them."""
-
-    @model_validator(mode="after")
-    def _something(self) -> DocumentsConfig:
-        if not self.files:
-            raise ValueError("there is no data: give a text file with a blank line between documents")
-        return self
-
-
-LONGEST = 10**9
-"""Tokens of a document: any number, since it is cut into examples later."""
 
 
 @dataclass
-class Report:
-    """What was read, and what became of it."""
+class Report(reports.Report):
+    """What was read of documents, and what became of it."""
 
     documents: int = 0
-    dev: int = 0
-    held_out: bool = False
-    words: int = 0
-    excluded: dict[str, int] = field(default_factory=dict)
-    """Why documents are left out, and how many."""
-    vocabulary: int = 0
-    fingerprint: str = ""
-    notes: list[str] = field(default_factory=list)
-
-
-@dataclass
-class PreparedDocuments:
-    """Documents, ready to train on."""
-
-    corpus: Corpus
-    dev: list[str]
-    tokenizer: Tokenizer
-    report: Report
-    config: DocumentsConfig
 
 
 class Document(NamedTuple):
@@ -121,39 +90,83 @@ def documents(paths: tuple[str, ...], lenient: bool) -> Iterator[Document]:
             yield Document(" ".join(current), path, number + 1 - len(current))
 
 
-def prepare(
-    data: DocumentsConfig, config: TokenizerConfig, folder: Path, notify: Notify, learned: Tokenizer | None = None
-) -> PreparedDocuments:
-    """Read, split and tokenise the documents into `folder`; what an earlier call finished is only opened."""
-    if is_prepared(folder):
-        with reopening(folder):
-            report: Report = reopen(folder, Report)
-            dev = read_json(folder / "dev.json", list[str], DataError, LARGE_FILE)
-            check_dev(dev, folder / "dev.json")
-            tokenizer = Tokenizer.load(folder / "tokenizer.json")
-            corpus = Corpus(folder / "corpus")
-            corpus.check((tokenizer.size, 0), LONGEST)
-            corpus.source.check(tokenizer.size, LONGEST, SHORTEST)
-            return PreparedDocuments(corpus, dev, tokenizer, report, data)
-    folder.mkdir(parents=True, exist_ok=True)
-    notify("reading", 0, 0)
-    survey = _Survey(data)
-    words = sum(len(document.text.split()) for document in survey.training())
-    notify(f"learning {config.unit}", 0, 0)
-    texts = (document.text for document in survey.training())
-    tokenizer = learned or config.learn(texts, words, mask=True)
-    as_it_is: Any = list
-    with open(folder / "excluded.tsv", "w", encoding="utf-8") as excluded:
+class MaskedData(Preparation[str]):
+    """Documents of text files."""
 
-        def leave_out(document: Document, reason: str) -> None:
-            survey.excluded[reason] = survey.excluded.get(reason, 0) + 1
-            excluded.write(f"{document.file}\t{document.line}\t{reason}\n")
+    noun = "document"
+    fewest = 1
+    report_type = Report
+    example_type = str
+    data: DocumentsConfig
+    report: Report
+
+    def open(self, paths: Sequence[str]) -> Sources:
+        lenient = self.data.invalid_bytes == "drop"
+        about = "text, a blank line between documents"
+        return Sources([(path, about, _records(path, lenient)) for path in paths])
+
+    def example(self, record: AnyRecord) -> str:
+        return str(record.fields[0])
+
+    def keys(self, record: AnyRecord) -> tuple[int, ...]:
+        """64 bits of a document; and whether it is long enough to hide something in, however it is cut."""
+        text = record.fields[0]
+        return fingerprint(text), len(text.split()) >= SHORTEST or len(text) >= 16 * SHORTEST
+
+    def count_words(self, record: AnyRecord) -> int:
+        return len(record.fields[0].split())
+
+    def judge(self, survey: Survey) -> Iterator[tuple[str, Mask]]:
+        yield "duplicate", ~first_of(survey.column(_HASH))
+        if survey.compared:
+            held = [fingerprint(text) for examples in survey.compared for text in examples]
+            yield "in_dev", np.isin(survey.column(_HASH), np.array(held, np.uint64))
+
+    def check_size(self, survey: Survey) -> None:
+        different = len(np.unique(survey.column(_HASH)))
+        if different < 2 and not self.data.dev:
+            raise DataError(
+                f"{survey.source}: has {different} document{'s' * (different != 1)}; masked modelling needs at least "
+                "two different ones, with a blank line between them"
+            )
+
+    def hold_out(self, survey: Survey) -> Mask:
+        hashes, long_enough = survey.kept(_HASH), survey.kept(_LONG_ENOUGH).astype(bool)
+        share = min(MOST_DEV, max(1, round(self.data.hold_out * len(hashes))), len(hashes) - 1)
+        return np.isin(hashes, np.sort(hashes[long_enough] if long_enough.any() else hashes)[:share])
+
+    def split(self, survey: Survey) -> list[str]:
+        found: list[str] = []
+        size = 0
+        texts = iter(super().split(survey))
+        for text in texts:
+            found.append(text)
+            size += len(text)
+            if size >= MOST_DEV_CHARACTERS:
+                break
+        if unused := sum(1 for _ in texts):
+            said = f"{len(found):,} documents ({size:,} characters)"
+            self.report.notes.append(f"{said} of the dev set are used for evaluation, {unused:,} are not")
+        return found
+
+    def learn(self, survey: Survey) -> Vocabulary:
+        config = self.built["tokenizer"]
+        survey.notify(f"learning {config.unit}", 0, 0)
+        self.report.words = sum(self.count_words(record) for record in survey.records())
+        if self.base:
+            return Vocabulary(self.base.tokenizer)
+        texts = (record.fields[0] for record in survey.records())
+        return Vocabulary(config.learn(texts, self.report.words, mask=True))
+
+    def encode(self, survey: Survey, preprocessor: Vocabulary, folder: Path) -> None:
+        tokenizer = preprocessor.tokenizer
+        as_it_is: Any = list
 
         def rows() -> Iterator[tuple[Any, Any, None]]:
-            for some in batched(survey.training(leave_out), CHUNK):
-                for document, ids in zip(some, tokenizer.encode([each.text for each in some]), strict=True):
+            for some in batched(survey.records(), CHUNK):
+                for record, ids in zip(some, tokenizer.encode([each.fields[0] for each in some]), strict=True):
                     if len(ids) < SHORTEST:
-                        leave_out(document, f"documents of fewer than {SHORTEST} tokens, too short to hide a word in")
+                        survey.leave_out(record, "too_few_tokens")
                     else:
                         yield ids, [], None
 
@@ -165,88 +178,38 @@ def prepare(
             vocabulary=tokenizer.size,
             longest=LONGEST,
             too_long=lambda place, tokens: None,
-            progress=lambda done: notify("tokenising", done, len(survey.hashes)),
+            progress=lambda done: survey.notify("tokenising", done, survey.good),
         )
-    if not len(corpus):
-        raise DataError(
-            f"{', '.join(data.files)}: every document has fewer than {SHORTEST} tokens, or is in the dev set"
+        if not len(corpus):
+            raise DataError(f"{survey.source}: every document has fewer than {SHORTEST} tokens, or is in the dev set")
+        self.report.training = self.report.documents = len(corpus)
+        self.report.fingerprint, self.report.vocabulary = corpus.fingerprint, tokenizer.size
+
+    def read_preprocessor(self, folder: Path) -> Vocabulary:
+        return Vocabulary.read(folder)
+
+    def open_store(self, folder: Path, preprocessor: Vocabulary) -> Corpus:
+        corpus = Corpus(folder / "corpus")
+        corpus.check((preprocessor.tokenizer.size, 0), LONGEST)
+        corpus.source.check(preprocessor.tokenizer.size, LONGEST, SHORTEST)
+        return corpus
+
+    def batches(self, prepared: Prepared, tokens: int, seed: int) -> MaskedBatches:
+        side, name, tokenizer = prepared.store.source, prepared.store.fingerprint, prepared.preprocessor.tokenizer
+        return MaskedBatches(side.ids, side.offsets, tokenizer, self.data, tokens, seed, name)
+
+    def summary(self, prepared: Prepared) -> str:
+        report = prepared.about
+        held = " (held out)" if report.held_out else ""
+        return (
+            f"{report.documents:,} documents, {report.words:,} words, {report.dev:,} dev{held}, "
+            f"{report.vocabulary:,} subwords"
         )
-    dev, notes = survey.dev()
-    counts = (len(corpus), len(dev), not data.dev, words, survey.excluded, tokenizer.size)
-    report = Report(*counts, corpus.fingerprint, notes)
-    write_text(folder / "dev.json", json.dumps(dev, ensure_ascii=False))
-    write_text(folder / "tokenizer.json", tokenizer.to_json())
-    finish(folder, report)
-    return PreparedDocuments(corpus, dev, tokenizer, report, data)
 
 
-class _Survey:
-    """A first look at all documents: 64 bits of each, which tell equal ones, and those that are held out."""
-
-    def __init__(self, data: DocumentsConfig):
-        self.data, self.lenient = data, data.invalid_bytes == "drop"
-        self.mended = 0
-        """Documents with bytes that are not UTF-8, and became �."""
-        self.hashes, long_enough = self._read(data.files)
-        self.excluded: dict[str, int] = {}
-        different, first = np.unique(self.hashes, return_index=True)
-        if len(different) < 2 and not data.dev:
-            raise DataError(
-                f"{', '.join(data.files)}: has {len(different)} document{'s' * (len(different) != 1)}; masked "
-                "modelling needs at least two different ones, with a blank line between them"
-            )
-        self.first = np.zeros(len(self.hashes), dtype=bool)
-        self.first[first] = True
-        if data.dev:
-            held, _ = self._read(data.dev)
-        else:
-            share = min(MOST_DEV, max(1, round(data.hold_out * len(different))), len(different) - 1)
-            wanted = long_enough[first]
-            held = (different[wanted] if wanted.any() else different)[:share]
-        if not len(held):
-            raise DataError(f"{', '.join(data.dev)}: has no documents to measure with")
-        self.held = np.isin(self.hashes, held)
-
-    def _read(self, files: tuple[str, ...]) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.bool_]]:
-        """64 bits of every document; and whether it is long enough to hide something in, however it is cut."""
-        hashes, long_enough = array("Q"), bytearray()
-        for document in documents(files, self.lenient):
-            self.mended += self.lenient and "\ufffd" in document.text
-            hashes.append(fingerprint(document.text))
-            long_enough.append(len(document.text.split()) >= SHORTEST or len(document.text) >= 16 * SHORTEST)
-        return np.frombuffer(hashes, dtype=np.uint64), np.frombuffer(long_enough, dtype=bool)
-
-    def training(self, leave_out: Callable[[Document, str], None] | None = None) -> Iterator[Document]:
-        """What is learned from; `leave_out` is told the others, with the reason, but for those that are held out."""
-        for document, first, held in zip(documents(self.data.files, self.lenient), self.first, self.held, strict=True):
-            if first and not held:
-                yield document
-            elif leave_out and not first:
-                leave_out(document, "exact duplicates of an earlier document")
-            elif leave_out and self.data.dev:
-                leave_out(document, "documents that are in the dev set")
-
-    def dev(self) -> tuple[list[str], list[str]]:
-        """What is measured with; and what there is to say of it."""
-        if self.data.dev:
-            texts = (document.text for document in documents(self.data.dev, self.lenient))
-        else:
-            every = zip(documents(self.data.files, self.lenient), self.first & self.held, strict=True)
-            texts = (document.text for document, chosen in every if chosen)
-        found: list[str] = []
-        size = 0
-        for text in texts:
-            found.append(text)
-            size += len(text)
-            if size >= MOST_DEV_CHARACTERS:
-                break
-        notes = []
-        if unused := sum(1 for _ in texts):
-            said = f"{len(found):,} documents ({size:,} characters)"
-            notes.append(f"of the dev set {said} are measured with, {unused:,} are not")
-        if self.mended:
-            notes.append(f"documents with bytes that are not UTF-8, which are read as �: {self.mended:,}")
-        return found, notes
+def _records(path: str, lenient: bool) -> Iterator[Record]:
+    for text, file, line in documents((path,), lenient):
+        yield Record((text,), file, line, marks=("replaced_bytes",) if lenient and "\ufffd" in text else ())
 
 
 class MaskedBatches:

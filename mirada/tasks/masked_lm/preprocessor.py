@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from mirada.contracts import Sizes
 from mirada.data.tokenizer import Tokenizer
@@ -10,7 +11,7 @@ from mirada.data.tokenizer import Tokenizer
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What masked modelling needs besides weights."""
+    """The tokenizer of a masked language model."""
 
     tokenizer: Tokenizer
 
@@ -20,3 +21,8 @@ class Vocabulary:
 
     def files(self) -> dict[str, bytes]:
         return {"tokenizer.json": self.tokenizer.to_json().encode("utf-8")}
+
+    @classmethod
+    def read(cls, folder: Path) -> Vocabulary:
+        """What `files` wrote."""
+        return cls(Tokenizer.load(folder / "tokenizer.json"))

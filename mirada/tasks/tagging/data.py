@@ -1,193 +1,325 @@
-"""Sentences with a tag for each word, a label or a number: checked, split, cut into pieces, on disk.
+"""Sentences with a tag for each word, a label or a number: how they are checked, split and encoded.
 
 A word is cut by itself, and its first piece stands for it: there the model answers. A sentence of T pieces has T marks:
 0 where there is nothing to answer (further pieces), else 1 + the place of the label.
 
-The files are read a few times and a few bytes a sentence are kept, so that memory does not grow with the sentences.
-
 <folder>/corpus/        the training set: pieces, and the marks beside them
 <folder>/numbers.f64    if the tags are numbers: one for each piece, as in the files; else empty
-<folder>/dev.jsonl      the dev set, as words and tags
-<folder>/tokenizer.json, tags.json, words.u64
-<folder>/excluded.tsv   every sentence that is left out: file, line, reason
-<folder>/prepared.json  the report; written last, so that its presence means all of it is there
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-from array import array
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, TextIO
+from typing import Any, BinaryIO, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from torch import Tensor
 
+from mirada.contracts import EOS, PAD, Rows, SequenceBatch
+from mirada.data import report as reports
+from mirada.data.batching import Groups
 from mirada.data.corpus import CHUNK, Corpus, batched, write_corpus
-from mirada.data.prepared import LARGE_FILE, check_dev, finish, is_prepared, open_numbers, reopen, reopening
-from mirada.data.quality import Notify, fingerprint
-from mirada.data.readers.conll import Tagged
+from mirada.data.folder import open_numbers
+from mirada.data.preparation import Preparation, Prepared
+from mirada.data.records import AnyRecord
+from mirada.data.splits import Mask, repeated
+from mirada.data.survey import Survey, fingerprint, shown_fields
 from mirada.data.text import shown_path, shown_text
-from mirada.data.tokenizer import Tokenizer, TokenizerConfig
-from mirada.errors import BundleError, DataError
-from mirada.files import write_bytes, write_text
-from mirada.parsing import load_json_lines, read_json_lines
+from mirada.data.tokenizer import Tokenizer
+from mirada.errors import DataError
 from mirada.tasks.tagging.tags import (
     MOST_KNOWN,
     Example,
     Examples,
     Hashes,
     TaggedConfig,
+    TaggedFiles,
     Tags,
     as_number,
     cut,
     fingerprints,
-    read_tagged,
 )
 
-FEWEST = 10
-"""Sentences below which there is nothing to learn from."""
 MOST_TAGS = 1000
 MOST_HELD = 10_000
 """Sentences that are held out at most: the dev set is kept in memory."""
 FEW_NUMBERS = 50
 """Different whole numbers up to which they are taken for labels."""
+_WORDS, _TAGGING = range(2)  # the keys of a sentence
 
 
 @dataclass
-class Report:
-    """What was read, and what became of it."""
+class Report(reports.Report):
+    """What was read of tagged sentences, and what became of it."""
 
-    read: int = 0
-    training: int = 0
-    dev: int = 0
-    held_out: bool = False
-    words: int = 0
-    """In the training set."""
-    excluded: dict[str, int] = field(default_factory=dict)
     tags: dict[str, int] = field(default_factory=dict)
     """Training words of each label, the most frequent first; none if the tags are numbers."""
     scale: tuple[float, float] | None = None
-    """Of numbers: mean and standard deviation of the training set."""
-    contradictions: int = 0
-    """Sentences that occur with other tags too."""
-    vocabulary: int = 0
-    fingerprint: str = ""
-    notes: list[str] = field(default_factory=list)
+    """Mean and standard deviation of numbers in the training set."""
 
 
-@dataclass
-class PreparedTags:
-    """Tagged sentences, ready to train on."""
+class TaggedStore(NamedTuple):
+    """The encoded training set."""
 
     corpus: Corpus
     numbers: npt.NDArray[np.float64] | None
-    dev: Examples
-    preprocessor: Tags
+
+
+@dataclass
+class TaggedBatches(Groups[SequenceBatch]):
+    """Sentences of similar length. `truth` is the marks [B, T], or numbers [B, T] with NaN where there is none.
+
+    A network that hears its own output (Jordan) hears it of every piece, so it must learn to say something at each: the
+    tag of the word. What it hears in training, `before`, is the tag of the word that the last piece belongs to.
+    """
+
+    numbers: npt.NDArray[np.float64] | None
+    tags: Tags
+    mark: str
+    """The fingerprint of pieces, marks and numbers."""
+    hears: bool
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._target = np.zeros_like(self._source)  # marks are no tokens
+
+    @property
+    def fingerprint(self) -> str:
+        return self.mark
+
+    @property
+    def tokens(self) -> int:
+        return len(self.corpus.source.ids) + len(self.corpus)
+
+    def load(self, rows: Rows) -> SequenceBatch:
+        marks = self.corpus.target.padded(rows, None, 0, 0)  # [B, T]
+        truth, before = self._truth(rows, marks), None
+        if self.hears:
+            steps = np.arange(marks.shape[1])
+            begun = np.maximum.accumulate(np.where(marks > 0, steps, 0), axis=1)  # [B, T] where a piece's word begins
+            said = np.take_along_axis(truth, begun, axis=1)  # [B, T]
+            before = self._heard(torch.from_numpy(said))
+            inside = steps < self._source[rows][:, None] - 1  # EOS
+            truth = np.where(inside, said, truth)
+        return SequenceBatch(
+            inputs=torch.from_numpy(self.corpus.source.padded(rows, None, EOS, PAD)),
+            lengths=torch.from_numpy(self._source[rows].astype(np.int64)),
+            truth=torch.from_numpy(truth),
+            before=before,
+            rows=torch.from_numpy(rows),
+        )
+
+    def _truth(self, rows: Rows, marks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64] | npt.NDArray[np.float32]:
+        if self.numbers is None:
+            return marks
+        row, step = np.nonzero(marks)
+        y = self.numbers[self.corpus.source.offsets[rows][row] + step]  # [N]
+        truth = np.full(marks.shape, np.nan, dtype=np.float32)
+        truth[row, step] = (y - self.tags.mean) / self.tags.deviation
+        return truth
+
+    def _heard(self, said: Tensor) -> Tensor:
+        """o_0 … o_{T−1} [B, T, O]: zeros, so that W o_0 = 0, then what was true of the piece before: a one among zeros,
+        or a number on the network's scale."""
+        last = torch.cat([torch.zeros_like(said[:, :1]), said[:, :-1]], 1)[..., None]  # [B, T, 1]
+        if last.is_floating_point():
+            return last
+        return torch.zeros(*said.shape, 1 + len(self.tags.labels)).scatter_(2, last, 1.0)[..., 1:]
+
+
+class TaggingData(Preparation[Example]):
+    """Sentences with a tag for each word."""
+
+    noun = "sentence"
+    counted = "tagged sentences"
+    report_type = Report
+    example_type = Example
+    keeps = Preparation.keeps | {"contradiction"}
+    data: TaggedConfig
     report: Report
 
+    def __init__(self, built: Any, base: Any = None):
+        super().__init__(built, base)
+        self.known: Tags | None = base if isinstance(base, Tags) else None  # a base of another task has its own
+        of_base = None if self.known is None else "numbers" if self.known.numeric else "labels"
+        if of_base and self.data.tags not in ("auto", of_base):
+            raise DataError(f"data.tags={self.data.tags}: the tags of the base are {of_base}; leave it out")
+        self.alphabet = Alphabet(of_base or self.data.tags)  # type: ignore[arg-type]
+        self._count = 0
 
-def prepare(
-    data: TaggedConfig, config: TokenizerConfig, folder: Path, notify: Notify, known: Tags | Tokenizer | None = None
-) -> PreparedTags:
-    """Check, split and cut the sentences into `folder`; what an earlier call finished is only opened.
+    def open(self, paths: Sequence[str]) -> TaggedFiles:
+        return self.data.open(paths)
 
-    Pieces and labels, or the scale of numbers, are those of a base, if there is one; of another task, its pieces.
-    """
-    if is_prepared(folder):
-        return _open(folder, data.max_tokens)
-    base, learned = (known, known.tokenizer) if isinstance(known, Tags) else (None, known)
-    folder.mkdir(parents=True, exist_ok=True)
-    with (
-        open(folder / "excluded.tsv", "w", encoding="utf-8", errors="surrogateescape") as excluded,
-        open(folder / "numbers.f64", "wb") as numbers,
-    ):
-        survey = _Survey(data, base, excluded, notify)
-        labels = survey.labels(base)
-        notify("learning words", 0, 0)
-        texts = (" ".join(sentence.words) for sentence in survey.training())
-        cutter = learned or config.learn(texts, survey.words)
-        marking = _Marking(survey, cutter, labels, data.max_tokens, numbers)
-        rows: Any = marking.rows()  # cut into pieces already, where texts are expected
-        as_it_is: Any = list
-        corpus = write_corpus(
-            folder / "corpus",
-            rows,
-            as_it_is,
-            as_it_is,
-            vocabulary=max(cutter.size, len(labels) + 1),
-            longest=data.max_tokens,
-            too_long=lambda place, tokens: None,
-            progress=lambda done: notify("tokenising", done, survey.kept),
-        )
-    if not len(corpus):
-        raise DataError(f"{survey.files}: all sentences have over {data.max_tokens} tokens: raise data.max_tokens")
-    _check_dev(survey.dev, marking, base)
-    mean, deviation = (base.mean, base.deviation) if base else marking.scale()
-    words = marking.words
-    if base:
-        words = np.union1d(words, base.words) if len(base.words) else base.words
-    preprocessor = Tags(cutter, labels, mean, deviation, words if len(words) <= MOST_KNOWN else words[:0])
-    report = survey.report(preprocessor)
-    report.training, report.words, report.tags = len(corpus), marking.count, marking.tally()
-    report.fingerprint = marking.fingerprint(corpus.fingerprint)
-    for name, content in preprocessor.files().items():
-        write_bytes(folder / name, content)
-    write_text(folder / "dev.jsonl", dump(survey.dev))
-    finish(folder, report)
-    return _open(folder, data.max_tokens)
+    def example(self, record: AnyRecord) -> Example:
+        words, tags = record.fields
+        return list(words), list(tags)
 
+    def keys(self, record: AnyRecord) -> tuple[int, ...]:
+        words, tags = record.fields
+        self.alphabet.add(record, self._count)
+        self._count += 1
+        return fingerprint(*words), fingerprint(*words, "", *tags)
 
-def _open(folder: Path, longest: int) -> PreparedTags:
-    with reopening(folder):
-        report: Report = reopen(folder, Report)
-        preprocessor, dev = Tags.read(folder), read_json_lines(folder / "dev.jsonl", Example, DataError, LARGE_FILE)
-        check_dev(dev, folder / "dev.jsonl")
+    def count_words(self, record: AnyRecord) -> int:
+        return len(record.fields[0])
+
+    def show(self, record: AnyRecord) -> str:
+        return shown_fields((" ".join(map("/".join, zip(*record.fields, strict=True))),))
+
+    def judge(self, survey: Survey) -> Iterator[tuple[str, Mask]]:
+        sentences, taggings = survey.column(_WORDS), survey.column(_TAGGING)
+        again = repeated(taggings)
+        other = repeated(sentences) & ~again
+        yield "duplicate", again
+        yield "contradiction", other
+        held = [fingerprint(*words) for examples in survey.compared for words, _ in examples]
+        if held:
+            yield "in_dev", np.isin(sentences, np.array(held, np.uint64))
+
+    def hold_out(self, survey: Survey) -> Mask:
+        """The sentences with the smallest fingerprints; but the first with each label is learned from, always."""
+        sentences = survey.column(_WORDS)
+        distinct = np.unique(sentences)
+        firsts = [] if self.alphabet.numbers else list(self.alphabet.places.values())
+        free = distinct[np.isin(distinct, sentences[firsts], invert=True)] if firsts else distinct[:-1]
+        if not len(free):
+            raise DataError(
+                f"{survey.source}: every sentence is needed to learn from, as each has a tag for the first time; give "
+                "a dev file (--dev), or more sentences"
+            )
+        share = min(MOST_HELD, max(1, round(self.data.hold_out * len(distinct))))
+        return np.isin(survey.kept(_WORDS), free[:share])
+
+    def split(self, survey: Survey) -> Examples:
+        dev: Examples = super().split(survey)
+        self._dev = dev
+        self.labels = self._labels(survey)
+        return dev
+
+    def _labels(self, survey: Survey) -> list[str]:
+        """All labels, in order; with a base, its own; none if the tags are numbers."""
+        if self.alphabet.numbers:
+            return []
+        found = sorted(self.alphabet.places)
+        if self.known is not None:
+            if new := [label for label in found if label not in self.known.labels]:
+                named = ", ".join(map(shown_text, new[:10]))
+                raise DataError(
+                    f"{survey.source}: the base does not have the tags {named}; it has {', '.join(self.known.labels)}"
+                )
+            return self.known.labels
+        if len(found) < 2:
+            raise DataError(
+                f"{survey.source}: all words have the tag {shown_text(found[0])}; there is nothing to learn"
+            )
+        return found
+
+    def learn(self, survey: Survey) -> Tags:
+        survey.notify("learning words", 0, 0)
+        texts = (" ".join(record.fields[0]) for record in survey.records())
+        tokenizer = self.base.tokenizer if self.base else self.built["tokenizer"].learn(texts, survey.words)
+        return Tags(tokenizer, self.labels)
+
+    def encode(self, survey: Survey, preprocessor: Tags, folder: Path) -> None:
+        tokenizer, labels, longest = preprocessor.tokenizer, self.labels, self.data.max_tokens
+        with open(folder / "numbers.f64", "wb") as numbers:
+            self.marking = marking = Marking(survey, tokenizer, labels, longest, numbers)
+            rows: Any = marking.rows()  # cut into pieces already, where texts are expected
+            as_it_is: Any = list
+            corpus = write_corpus(
+                folder / "corpus",
+                rows,
+                as_it_is,
+                as_it_is,
+                vocabulary=max(tokenizer.size, len(labels) + 1),
+                longest=longest,
+                too_long=lambda place, tokens: None,
+                progress=lambda done: survey.notify("tokenising", done, survey.good),
+            )
+        if not len(corpus):
+            raise DataError(f"{survey.source}: all sentences have over {longest} tokens: raise data.max_tokens")
+        self._check_dev()
+        report = self.report
+        report.training, report.words, report.tags = len(corpus), marking.count, marking.tally()
+        report.fingerprint, report.vocabulary = marking.fingerprint(corpus.fingerprint), tokenizer.size
+        report.notes = [
+            *(f"{shown_path(path)}: {about}" for path, about in survey.source.files),
+            self.alphabet.summary(),
+        ]
+
+    def adapt(self, survey: Survey, preprocessor: Tags) -> Tags:
+        base, words = self.known, self.marking.words
+        mean, deviation = (base.mean, base.deviation) if base else self.marking.scale()
+        if base:
+            words = np.union1d(words, base.words) if len(base.words) else base.words
+        kept = words if len(words) <= MOST_KNOWN else words[:0]
+        tags = Tags(preprocessor.tokenizer, preprocessor.labels, mean, deviation, kept)
+        self.report.scale = (mean, deviation) if tags.numeric else None
+        return tags
+
+    def _check_dev(self) -> None:
+        """Refuse a dev set with tags that cannot be known."""
+        used = dict.fromkeys(chain.from_iterable(tags for _, tags in self._dev))
+        if not self.labels:
+            wrong = [tag for tag in used if as_number(tag) is None]
+            reason = "which are no numbers, as those of the training set are"
+        else:
+            counted = [label for label, count in self.marking.tally().items() if count]
+            wrong = sorted(used.keys() - set(self.known.labels if self.known else counted))
+            reason = "which the base does not know" if self.known else "which no training sentence has"
+        if wrong:
+            named = ", ".join(map(shown_text, wrong[:10])) + (f" and {len(wrong) - 10} more" if len(wrong) > 10 else "")
+            raise DataError(
+                f"the dev set has the tags {named}, {reason}; correct them, or give another dev set (--dev)"
+            )
+
+    def read_preprocessor(self, folder: Path) -> Tags:
+        return Tags.read(folder)
+
+    def read_dev(self, folder: Path, preprocessor: Tags) -> Examples:
+        dev: Examples = super().read_dev(folder, preprocessor)
         if any(len(words) != len(tags) or not words for words, tags in dev):
             raise DataError(f"{folder / 'dev.jsonl'}: is damaged (it has not a tag for each word)")
+        return dev
+
+    def open_store(self, folder: Path, preprocessor: Tags) -> TaggedStore:
         corpus = Corpus(folder / "corpus")
-        corpus.check((preprocessor.tokenizer.size, len(preprocessor.labels) + 1 if preprocessor.labels else 2), longest)
+        marks = len(preprocessor.labels) + 1 if preprocessor.labels else 2
+        corpus.check((preprocessor.tokenizer.size, marks), self.data.max_tokens)
         if not np.array_equal(corpus.source.offsets, corpus.target.offsets):
             raise DataError(f"{corpus.folder}: is damaged (pieces and tags are not as many)")
         numbers = open_numbers(folder / "numbers.f64", np.float64) if preprocessor.numeric else None
         if numbers is not None and (len(numbers) != len(corpus.source.ids) or np.isinf(numbers).any()):
             raise DataError(f"{folder / 'numbers.f64'}: is damaged (it has not a number for each piece)")
-        return PreparedTags(corpus, numbers, dev, preprocessor, report)
+        return TaggedStore(corpus, numbers)
+
+    def batches(self, prepared: Prepared, tokens: int, seed: int) -> TaggedBatches:
+        store, mark, hears = prepared.store, prepared.about.fingerprint, self.built["model"].name == "jordan"
+        return TaggedBatches(store.corpus, tokens, seed, store.numbers, prepared.preprocessor, mark, hears)
+
+    def summary(self, prepared: Prepared) -> str:
+        report = prepared.about
+        tags: Tags = prepared.preprocessor
+        held = f", {report.dev:,} dev" + (" (held out)" if report.held_out else "")
+        shown = ", ".join(f"{tag} {count:,}" for tag, count in list(report.tags.items())[:8])
+        more = f", … {len(tags.labels)} tags" if len(tags.labels) > 8 else ""
+        about = f"numbers, {tags.mean:.4g} ± {tags.deviation:.4g}" if tags.numeric else shown + more
+        return (
+            f"{report.training:,} training sentences, {report.words:,} words ({about}){held}, "
+            f"{report.vocabulary:,} {tags.tokenizer.unit}"
+        )
 
 
-def dump(examples: Examples) -> str:
-    """A line of JSON each."""
-    return "".join(json.dumps(example, ensure_ascii=False) + "\n" for example in examples)
-
-
-def load(text: str) -> Examples:
-    return load_json_lines(text, Example, "dev.jsonl", BundleError)
-
-
-def _check_dev(dev: Examples, marking: _Marking, base: Tags | None) -> None:
-    """Refuse a dev set with tags that cannot be known."""
-    used = dict.fromkeys(chain.from_iterable(tags for _, tags in dev))
-    if not marking.labels:
-        wrong = [tag for tag in used if as_number(tag) is None]
-        reason = "which are no numbers, as those of the training set are"
-    else:
-        known = base.labels if base else [label for label, count in marking.tally().items() if count]
-        wrong = sorted(used.keys() - set(known))
-        reason = "which the base does not know" if base else "which no training sentence has"
-    if wrong:
-        named = ", ".join(map(shown_text, wrong[:10])) + (f" and {len(wrong) - 10} more" if len(wrong) > 10 else "")
-        raise DataError(f"the dev set has the tags {named}, {reason}; correct them, or give another dev set (--dev)")
-
-
-class _Marking:
+class Marking:
     """Cuts the training sentences into pieces with marks beside them, and counts on the way."""
 
-    def __init__(self, survey: _Survey, cutter: Tokenizer, labels: list[str], longest: int, numbers: BinaryIO):
+    def __init__(self, survey: Survey, cutter: Tokenizer, labels: list[str], longest: int, numbers: BinaryIO):
         self.survey, self.cutter, self.labels, self.longest = survey, cutter, labels, longest
         self._marks = {label: 1 + place for place, label in enumerate(labels)}
         self._counts = np.zeros(1 + len(labels), dtype=np.int64)
@@ -196,21 +328,21 @@ class _Marking:
         self.count, self._mean, self._squares = 0, 0.0, 0.0
 
     def rows(self) -> Iterator[tuple[list[int], npt.NDArray[np.int64], None]]:
-        reason = f"sentences with more than {self.longest} tokens [--set data.max_tokens={2 * self.longest}]"
-        for chunk in batched(self.survey.sort_out(), CHUNK):
+        for chunk in batched(self.survey.records(), CHUNK):
             seen: set[str] = set()
-            for sentence, (ids, starts) in zip(chunk, cut(self.cutter, [s.words for s in chunk]), strict=True):
+            for record, (ids, starts) in zip(chunk, cut(self.cutter, [r.fields[0] for r in chunk]), strict=True):
+                words, tags = record.fields
                 if len(ids) > self.longest:
-                    self.survey.leave_out(sentence, reason)
+                    self.survey.leave_out(record, "too_many_tokens")
                     continue
-                seen.update(sentence.words)
+                seen.update(words)
                 marks = np.zeros(len(ids), dtype=np.int64)
                 if self.labels:
-                    marks[starts] = [self._marks[tag] for tag in sentence.tags]
+                    marks[starts] = [self._marks[tag] for tag in tags]
                     self._counts += np.bincount(marks, minlength=len(self._counts))
                 else:
                     marks[starts] = 1
-                    self._number(len(ids), starts, sentence.tags)
+                    self._number(len(ids), starts, tags)
                 self.count += len(starts)
                 yield ids, marks, None
             self.words = np.union1d(self.words, fingerprints(seen))
@@ -232,7 +364,9 @@ class _Marking:
             return 0.0, 1.0
         deviation = float(np.sqrt(self._squares / self.count))
         if not deviation > 1e-12 * abs(self._mean):
-            raise DataError(f"{self.survey.files}: all words have the number {self._mean:g}; there is nothing to learn")
+            raise DataError(
+                f"{self.survey.source}: all words have the number {self._mean:g}; there is nothing to learn"
+            )
         return self._mean, deviation
 
     def tally(self) -> dict[str, int]:
@@ -244,14 +378,7 @@ class _Marking:
         return pieces if self.labels else hashlib.sha256((pieces + self._digest.hexdigest()).encode()).hexdigest()
 
 
-_TRAINING, _FAULTY, _HELD, _DUPLICATE, _IN_DEV = range(5)  # what becomes of a sentence
-_REASONS = {
-    _DUPLICATE: "exact duplicates of an earlier sentence [--set data.duplicates=keep]",
-    _IN_DEV: "sentences that are also in the dev set",
-}
-
-
-class _Alphabet:
+class Alphabet:
     """Which tags there are, where each occurs first, and whether they are numbers."""
 
     def __init__(self, wanted: Literal["auto", "labels", "numbers"]):
@@ -265,14 +392,15 @@ class _Alphabet:
         found = self.numeric and (self._pointed or len(self.places) > FEW_NUMBERS)
         return self.wanted == "numbers" or (self.wanted == "auto" and found)
 
-    def add(self, sentence: Tagged, place: int) -> None:
-        for tag in dict.fromkeys(sentence.tags):
+    def add(self, sentence: AnyRecord, place: int) -> None:
+        words, tags = sentence.fields
+        for tag in dict.fromkeys(tags):
             if tag in self.places:
                 continue
             full, numeric = len(self.places) >= MOST_TAGS, as_number(tag) is not None
             where = f"{shown_path(sentence.file)}, the sentence at line {sentence.line}: "
             if not numeric and (self.wanted == "numbers" or (full and self.numeric and self.wanted == "auto")):
-                word = shown_text(sentence.words[sentence.tags.index(tag)])
+                word = shown_text(words[tags.index(tag)])
                 raise DataError(
                     f"{where}the tag {shown_text(tag)} of the word {word} is not a number, but tags are taken for "
                     "numbers; correct it, or choose the columns: --columns 1,2"
@@ -296,124 +424,4 @@ class _Alphabet:
         return (
             f"the tags are taken for labels: they are {len(self.places)} different whole numbers; for numbers: "
             "--set data.tags=numbers"
-        )
-
-
-class _Survey:
-    """Reads all sentences once, decides about each, and hands them out again."""
-
-    def __init__(self, data: TaggedConfig, base: Tags | None, excluded: TextIO, notify: Notify):
-        self.files, self._excluded, self._share = data.open(data.files), excluded, data.hold_out
-        self.held_out = not data.dev
-        self.dev = read_tagged(data.open(data.dev)) if data.dev else []
-        of_base = None if base is None else "numbers" if base.numeric else "labels"
-        if of_base and data.tags not in ("auto", of_base):
-            raise DataError(f"data.tags={data.tags}: the tags of the base are {of_base}; leave it out")
-        self.alphabet = _Alphabet(of_base or data.tags)  # type: ignore[arg-type]
-        self.excluded: Counter[str] = Counter()
-        self.words = 0
-        sentences, taggings = self._read(notify)
-        self._judge(data, sentences, taggings)
-
-    def _read(self, notify: Notify) -> tuple[Hashes, Hashes]:
-        """The fingerprints of the words, and of words and tags, of every sentence that can be learned from."""
-        sentences, taggings = array("Q"), array("Q")
-        verdicts = bytearray()
-        for index, sentence in enumerate(self.files):
-            if index % 20_000 == 0:
-                notify("reading", index, 0)
-            verdicts.append(_FAULTY if sentence.problem else _TRAINING)
-            if sentence.problem:
-                self.leave_out(sentence, f"sentences with {sentence.problem}")
-                continue
-            self.alphabet.add(sentence, len(sentences))
-            sentences.append(fingerprint(*sentence.words))
-            taggings.append(fingerprint(*sentence.words, "", *sentence.tags))
-            self.words += len(sentence.words)
-        self._verdicts = bytes(verdicts)
-        return np.frombuffer(sentences, dtype=np.uint64), np.frombuffer(taggings, dtype=np.uint64)
-
-    def _judge(self, data: TaggedConfig, sentences: Hashes, taggings: Hashes) -> None:
-        """Mark what is left out, and what is held out."""
-        verdicts = np.full(len(sentences), _TRAINING, dtype=np.uint8)
-        _, first = np.unique(taggings, return_index=True)
-        self.contradictions = len(first) - len(np.unique(sentences))
-        if data.duplicates == "drop":
-            verdicts[:] = _DUPLICATE
-            verdicts[first] = _TRAINING
-        if self.dev:
-            known = np.array([fingerprint(*words) for words, _ in self.dev], dtype=np.uint64)
-            verdicts[np.isin(sentences, known)] = _IN_DEV
-        usable = int((verdicts == _TRAINING).sum())
-        if usable < FEWEST:
-            counts = self.excluded + Counter(_REASONS[v] for v in verdicts.tolist() if v in _REASONS)
-            reasons = ", ".join(f"{count:,} {reason}" for reason, count in counts.items())
-            left_out = f" (left out: {reasons})" if reasons else ""
-            raise DataError(f"{self.files}: {usable} tagged sentences{left_out}; training needs at least {FEWEST}")
-        if not self.dev:
-            verdicts[np.isin(sentences, self._held(sentences)) & (verdicts == _TRAINING)] = _HELD
-        self.kept = int((verdicts == _TRAINING).sum())
-        whole = np.frombuffer(self._verdicts, dtype=np.uint8).copy()
-        whole[whole == _TRAINING] = verdicts
-        self._verdicts = whole.tobytes()
-
-    def _held(self, sentences: Hashes) -> Hashes:
-        """The sentences with the smallest fingerprints; but the first with each label is learned from, always."""
-        distinct = np.unique(sentences)
-        firsts = [] if self.alphabet.numbers else list(self.alphabet.places.values())
-        free = distinct[np.isin(distinct, sentences[firsts], invert=True)] if firsts else distinct[:-1]
-        if not len(free):
-            raise DataError(
-                f"{self.files}: every sentence is needed to learn from, as each has a tag for the first time; give a "
-                "dev file (--dev), or more sentences"
-            )
-        return free[: min(MOST_HELD, max(1, round(self._share * len(distinct))))]
-
-    def leave_out(self, sentence: Tagged, reason: str) -> None:
-        self.excluded[reason] += 1
-        self._excluded.write(f"{sentence.file}\t{sentence.line}\t{reason.partition(' [')[0]}\n")
-
-    def training(self) -> Iterator[Tagged]:
-        """The sentences to learn from; as often as you like."""
-        for sentence, verdict in zip(self.files, self._verdicts, strict=True):
-            if verdict == _TRAINING:
-                yield sentence
-
-    def sort_out(self) -> Iterator[Tagged]:
-        """The same, once: on the way what is held out goes to the dev set, and what is left out is listed."""
-        for sentence, verdict in zip(self.files, self._verdicts, strict=True):
-            if verdict == _TRAINING:
-                yield sentence
-            elif verdict == _HELD:
-                self.dev.append((list(sentence.words), list(sentence.tags)))
-            elif verdict in _REASONS:
-                self.leave_out(sentence, _REASONS[verdict])
-
-    def labels(self, base: Tags | None) -> list[str]:
-        """All labels, in order; with a base, its own; none if the tags are numbers."""
-        if self.alphabet.numbers:
-            return []
-        found = sorted(self.alphabet.places)
-        if base is not None:
-            if new := [label for label in found if label not in base.labels]:
-                named = ", ".join(map(shown_text, new[:10]))
-                raise DataError(
-                    f"{self.files}: the base does not have the tags {named}; it has {', '.join(base.labels)}"
-                )
-            return base.labels
-        if len(found) < 2:
-            raise DataError(f"{self.files}: all words have the tag {shown_text(found[0])}; there is nothing to learn")
-        return found
-
-    def report(self, preprocessor: Tags) -> Report:
-        notes = [f"{shown_path(reader.path)}: {reader.about}" for reader in self.files.readers]
-        return Report(
-            read=len(self._verdicts),
-            dev=len(self.dev),
-            held_out=self.held_out,
-            excluded=dict(self.excluded),
-            scale=(preprocessor.mean, preprocessor.deviation) if preprocessor.numeric else None,
-            contradictions=self.contradictions,
-            vocabulary=preprocessor.tokenizer.size,
-            notes=[*notes, self.alphabet.summary()],
         )

@@ -15,13 +15,15 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, Field, FiniteFloat, model_validator
+from pydantic import BaseModel, Field, FiniteFloat
 
-from mirada.config import Section
 from mirada.contracts import EOS, Sizes
-from mirada.data.quality import fingerprint
+from mirada.data.checks import in_words
 from mirada.data.readers.conll import Conll, Tagged
+from mirada.data.records import listed
+from mirada.data.sources import TextSection
 from mirada.data.splits import LabelNames
+from mirada.data.survey import fingerprint
 from mirada.data.text import shown_path
 from mirada.data.tokenizer import Tokenizer
 from mirada.errors import BundleError, DataError
@@ -33,40 +35,32 @@ MOST_KNOWN = 4_000_000
 
 Example = tuple[list[str], list[str]]
 Examples = list[Example]
-"""Sentences as words and their tags, to measure with."""
+"""Sentences as words and their tags, for evaluation."""
 
 Hashes = npt.NDArray[np.uint64]
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _LARGEST = 1e50
 
 
-class TaggedConfig(Section):
+class TaggedConfig(TextSection):
     """Which tagged sentences to learn from."""
+
+    needs = "a file with a word and its tag on each line"
 
     files: tuple[str, ...] = ()
     """A word and its tag on each line, a blank line between sentences (CoNLL, CoNLL-U, plain or gzipped)."""
-    dev: tuple[str, ...] = ()
-    """The dev set, likewise. Held out of the data when not given."""
     hold_out: float = Field(0.1, gt=0, lt=1)
     """The share of the sentences to hold out when there is no dev file; 10,000 at most."""
     max_tokens: int = Field(200, ge=4)
     """Sentences with more tokens than this are left out of training; at use they are tagged piece by piece."""
     columns: tuple[str, ...] = ()
     """The words and their tags, by number from 1, in CoNLL-U also by name."""
-    invalid_bytes: Literal["refuse", "drop"] = "refuse"
-    """What to do about sentences with bytes that are not UTF-8: refuse the file, or leave them out (of training)."""
     tags: Literal["auto", "labels", "numbers"] = "auto"
     """What the tags are. `auto`: numbers if all are, and some have a decimal point or there are over 50 of them."""
     duplicates: Literal["drop", "keep"] = "drop"
-    """Sentences that occur again with the same tags."""
+    """What to do about sentences that occur again with the same tags."""
     vectors: str | None = None
     """A word2vec or GloVe text file: the word vectors that training starts from."""
-
-    @model_validator(mode="after")
-    def _something(self) -> TaggedConfig:
-        if not self.files:
-            raise ValueError("there is no data: give a file with a word and its tag on each line")
-        return self
 
     def open(self, paths: Sequence[str]) -> TaggedFiles:
         return TaggedFiles(paths, self.columns, self.invalid_bytes == "drop")
@@ -77,27 +71,31 @@ class TaggedFiles:
 
     def __init__(self, paths: Sequence[str], columns: Sequence[str], lenient: bool):
         self.readers = [Conll(path, columns, lenient) for path in paths]
+        self.notes: list[str] = []
+
+    @property
+    def files(self) -> list[tuple[str, str]]:
+        return [(reader.path, reader.about) for reader in self.readers]
 
     def __iter__(self) -> Iterator[Tagged]:
         return chain.from_iterable(self.readers)
 
     def __str__(self) -> str:
-        names = [shown_path(reader.path) for reader in self.readers]
-        return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        return listed([shown_path(reader.path) for reader in self.readers])
 
 
 def read_tagged(files: TaggedFiles) -> Examples:
-    """A set to measure with, all of it: one that cannot be read whole is refused."""
+    """A dev or test set, all of it: one that cannot be read whole is refused."""
     examples: Examples = []
     for sentence in files:
         if sentence.problem:
             raise DataError(
-                f"{shown_path(sentence.file)}, line {sentence.line}: a sentence with {sentence.problem}; what is "
-                "measured with is read whole: correct it, or take it out"
+                f"{shown_path(sentence.file)}, line {sentence.line}: {in_words(sentence.problem, 'sentence')}; a dev "
+                "or test set is read whole: correct it, or take it out"
             )
         examples.append((list(sentence.words), list(sentence.tags)))
     if not examples:
-        raise DataError(f"{files}: has no tagged sentences to measure with")
+        raise DataError(f"{files}: has no tagged sentences to evaluate with")
     return examples
 
 
@@ -111,7 +109,7 @@ def as_number(tag: str) -> float | None:
 
 @dataclass(frozen=True, eq=False)
 class Tags:
-    """What tagging needs besides weights: pieces, and labels or a scale."""
+    """The tokenizer of a tagger, and its labels or the scale of its numbers."""
 
     tokenizer: Tokenizer
     labels: list[str]

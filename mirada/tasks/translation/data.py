@@ -1,298 +1,305 @@
-"""From the user's files to what training reads: checked, split, tokenised, on disk.
-
-<folder>/corpus/        the tokenised training set
-<folder>/dev.jsonl      the dev set, as text
-<folder>/source.json    the tokenizers (`target.json` too, unless they are joint)
-<folder>/excluded.tsv   every pair that is left out: file, line, reason
-<folder>/prepared.json  the report; written last, so that its presence means all of it is there
-"""
+"""Sentence pairs: how they are checked, split by source, and encoded."""
 
 from __future__ import annotations
 
-import heapq
-import json
+import math
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel
+import numpy as np
+from pydantic import Field
 
-from mirada.data.checks import KINDS, CheckConfig, faults
+from mirada.data import language
+from mirada.data.batching import Batches
+from mirada.data.checks import CheckConfig, doubts, far_apart, fault, in_words
 from mirada.data.corpus import Corpus, write_corpus
-from mirada.data.prepared import LARGE_FILE, check_dev, finish, is_prepared, reopen, reopening
-from mirada.data.quality import HeldOut, Notify, QualityChecker, QualityReport, fingerprint
-from mirada.data.readers import Pair
-from mirada.data.sources import DataConfig, PairFiles
-from mirada.data.tokenizer import Tokenizer, TokenizerConfig
-from mirada.errors import BundleError, DataError
-from mirada.files import write_text
-from mirada.parsing import load_json, load_json_lines, read_json_lines
+from mirada.data.preparation import Preparation, Prepared
+from mirada.data.quality import EXAMPLES
+from mirada.data.records import AnyRecord, Record
+from mirada.data.report import Report as Report
+from mirada.data.sources import DataConfig, PairFiles, open_some
+from mirada.data.splits import Mask, first_of
+from mirada.data.survey import HELD, TRAINING, Survey, fingerprint, quick, shown_fields
+from mirada.data.tokenizer import Tokenizer
+from mirada.errors import DataError
+from mirada.tasks.task import evenly
+from mirada.tasks.translation.preprocessor import TranslationPreprocessor
 
 LEARN_FROM = 2_000_000
 """Sentences a tokenizer is learned from at most; a larger corpus is sampled evenly."""
+LANGUAGE_SAMPLE = 5000
+"""Pairs whose languages are looked at, unless those in a wrong one are to be left out."""
+FINAL_SENTENCES = 2000
+"""Dev sentences that the scores of a finished training are measured on, at most."""
 
-FEWEST = 20
-"""Pairs below which there is nothing to learn from."""
+Example = tuple[str, Annotated[tuple[str, ...], Field(min_length=1)]]
+Examples = list[tuple[str, tuple[str, ...]]]
+"""Sources with their references, for evaluation."""
 
-Place = tuple[str, int]
-"""A file and a line."""
-
-Example = tuple[str, tuple[str, ...]]
-Examples = list[Example]
-"""Sources with their right translations, to measure with."""
-
-
-@dataclass
-class Report:
-    """What was read, and what became of it."""
-
-    read: int = 0
-    training: int = 0
-    dev: int = 0
-    held_out: bool = False
-    words: int = 0
-    excluded: dict[str, int] = field(default_factory=dict)
-    vocabulary: int = 0
-    fingerprint: str = ""
-    diagnosis: dict[str, Any] = field(default_factory=dict)
+_SOURCE, _PAIR, _NEAR, _LENGTHS = range(4)  # the keys of a pair
+_TRIFLES = re.compile(r"[\W_]+")
+_DIGITS = re.compile(r"\d+")
+_Votes = tuple[Counter[str], Counter[str]]
+"""How many lines look like which language, of source and target."""
 
 
-@dataclass
-class Prepared:
-    """A corpus ready to train on."""
+class TranslationData(Preparation[Any]):
+    """Sentence pairs, each with one translation or several."""
 
-    corpus: Corpus
-    dev: Examples
-    source_tokenizer: Tokenizer
-    target_tokenizer: Tokenizer
-    report: Report
+    noun = "pair"
+    fewest = 20
+    key_types = "QQQI"
+    example_type = Example
+    settings = {
+        reason: f"check.{reason}" for reason, f in CheckConfig.model_fields.items() if f.default in ("drop", "keep")
+    }
+    data: DataConfig
 
+    @property
+    def checks(self) -> CheckConfig:
+        config: CheckConfig = self.built["check"]
+        return config
 
-def prepare(
-    data: DataConfig,
-    check: CheckConfig,
-    tokenizer: TokenizerConfig,
-    folder: Path,
-    notify: Notify,
-    tokenizers: tuple[Tokenizer, Tokenizer] | None = None,
-) -> Prepared:
-    """Check, split and tokenise the data into `folder`; what an earlier call finished is only opened.
+    # ── reading and checking ──────────────────────────────────────────────────────────────────────────────────────
 
-    TranslationPreprocessor are learned from the data unless given.
-    """
-    if is_prepared(folder):
-        return _open(folder, data.max_tokens)
-    folder.mkdir(parents=True, exist_ok=True)
-    dev_files = data.open_dev()
-    dev, passed = read_examples(dev_files) if data.dev else ([], ())
-    files = data.open()
-    with open(folder / "excluded.tsv", "w", encoding="utf-8", errors="surrogateescape") as excluded:
-        survey = _Survey(data.hold_out)
-        checker = QualityChecker(
-            files,
-            check,
-            longest=data.max_tokens,
-            languages=(data.source_language, data.target_language),
-            held=HeldOut(dev),
-            notify=notify,
+    def open(self, paths: Sequence[str]) -> PairFiles:
+        return self.data.open() if paths == self.data.files else open_some(paths, self.data.wanted, self.data.format)
+
+    def fault(self, record: AnyRecord) -> str:
+        return fault(record, self.data.max_tokens)
+
+    def doubts(self, record: AnyRecord) -> list[str]:
+        return doubts(record.fields[0], record.fields[1], self.checks)
+
+    def keys(self, record: AnyRecord) -> tuple[int, ...]:
+        source, target = record.fields[:2]
+        near = quick(simplified(source), simplified(target))
+        return fingerprint(source), quick(*record.fields), near, len(source) << 16 | len(target)
+
+    def count_words(self, record: AnyRecord) -> int:
+        return sum(len(text.split()) for text in record.fields)
+
+    def way_out(self, reason: str) -> str:
+        return "data.fuzzy=true" if reason == "fuzzy" else super().way_out(reason)
+
+    def show(self, record: AnyRecord) -> str:
+        return shown_fields(record.fields[:2])
+
+    def check_size(self, survey: Survey) -> None:
+        if survey.good < self.fewest:
+            raise DataError(
+                f"{survey.source}: {survey.good} usable sentence pair{'s' * (survey.good != 1)}{survey.excluded}; "
+                f"training needs at least {self.fewest}, and thousands to be of use"
+            )
+
+    def read_examples(self, paths: Sequence[str], survey: Survey) -> Examples:
+        """A dev or test set; refused when it is in other languages than the data is said to be in."""
+        files = self.open(paths)
+        examples, passed = read_examples(files)
+        survey.quality.notes += passed
+        votes = _votes(examples[:: max(1, len(examples) // language.SAMPLE)])
+        self._check_languages(survey, str(files), votes, len(examples))
+        return examples
+
+    def judge(self, survey: Survey) -> Iterator[tuple[str, Mask]]:
+        alike, again = ~first_of(survey.pop(_NEAR)), ~first_of(survey.pop(_PAIR))
+        yield "duplicate", again
+        yield "near_duplicate", alike & ~again
+        yield from self._in_dev(survey)
+        yield "length_ratio", far_apart(survey.pop(_LENGTHS), self.checks.ratio)
+        yield from self._languages(survey)
+
+    def _in_dev(self, survey: Survey) -> Iterator[tuple[str, Mask]]:
+        if not survey.compared:
+            return
+        held: dict[int, set[str]] = {}
+        for source, targets in chain.from_iterable(survey.compared):
+            held.setdefault(fingerprint(source), set()).update(targets)
+        known = np.isin(survey.column(_SOURCE), np.array(list(held), np.uint64))
+        same = np.zeros(len(survey), bool)
+        for place, record in survey.at(known):
+            same[place] = not held[fingerprint(record.fields[0])].isdisjoint(record.fields[1:])
+        yield "in_dev", same
+        yield "source_in_dev", known & ~same
+
+    def _languages(self, survey: Survey) -> Iterator[tuple[str, Mask]]:
+        """Which of a sample of the pairs are not in the languages that the data is in."""
+        every = max(1, len(survey) // language.SAMPLE)
+        sample = [record for _, record in survey.at(slice(None, None, every))]
+        votes = _votes([(record.fields[0], record.fields[1:]) for record in sample])
+        looks = language.majority(votes[0]), language.majority(votes[1])
+        self._check_languages(survey, str(survey.source), votes, survey.quality.read, sample[:EXAMPLES])
+        survey.quality.figures["looks_like"] = {"source": looks[0], "target": looks[1]}
+        if all(looks):
+            survey.quality.lines.append(f"the text looks like {looks[0]} → {looks[1]}")
+        given = self.data.source_language, self.data.target_language
+        source, target = (
+            look if tag is None else language.primary(tag) if language.known(tag) else None
+            for tag, look in zip(given, looks, strict=True)
         )
-        checker.check_set(str(dev_files), dev)
-        diagnosis = checker.examine(excluded, survey.add)
-        diagnosis.notes += passed
-        _check_size(files, diagnosis)
-        training = _Training(checker)
-        if not dev:
-            dev, training.held = _hold_out(checker, survey)
-        if tokenizers is None:
-            tokenizers = _learn(training, tokenizer, survey.words, diagnosis.good, notify)
-        source_tokenizer, target_tokenizer = tokenizers
-        over_long: Counter[str] = Counter()
+        drops = "drop" in (self.checks.wrong_language, self.checks.swapped)
+        every = 1 if drops else max(1, math.ceil(len(survey) / LANGUAGE_SAMPLE))
+        looked = survey.quality.figures["language_sample"] = -(-len(survey) // every)
+        if source is None or target is None or source == target:
+            return
+        marked = {reason: np.zeros(len(survey), bool) for reason in ("swapped", "wrong_language")}
+        for place, record in survey.at(slice(None, None, every)):
+            seen = language.guess(record.fields[0]), language.guess(record.fields[1])
+            if seen == (target, source):
+                marked["swapped"][place] = True
+            else:
+                wrong = any(look not in (None, want) for look, want in zip(seen, (source, target), strict=True))
+                marked["wrong_language"][place] = wrong
+        for reason, mask in marked.items():
+            if mask.any():
+                survey.finding(reason).of = looked
+            yield reason, mask
 
-        def too_long(place: Place, tokens: int) -> None:
-            over_long[f"over {data.max_tokens} tokens"] += 1
-            excluded.write(f"{place[0]}\t{place[1]}\t{tokens} tokens on a side\n")
+    def _check_languages(
+        self, survey: Survey, name: str, votes: _Votes, count: int, examples: Sequence[Record] = ()
+    ) -> None:
+        """Refuse what is in other languages than it is said to be in."""
+        mismatch = language.mismatch(votes, (self.data.source_language, self.data.target_language))
+        if mismatch and self.checks.languages == "refuse":
+            survey.refuse("languages", f"{name}: {mismatch}", "check.languages=keep", count, examples)
 
+    # ── splitting ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def split(self, survey: Survey) -> Examples:
+        """Hold out by source fingerprint, so that no sentence of the dev set, source or target, is in training.
+
+        All pairs of one source go together. A source whose translation is also the translation of a training sentence
+        goes back to training, with everything that hangs on it.
+        """
+        if self.data.dev:
+            dev: Examples = survey.dev
+            return dev
+        sources = survey.kept(_SOURCE)
+        share = max(1, min(self.data.hold_out, len(sources) // 20))
+        survey.hold(np.isin(sources, np.partition(sources, share - 1)[:share]))
+        groups: dict[int, list[Record]] = {}
+        for record in survey.records(HELD):
+            groups.setdefault(fingerprint(record.fields[0]), []).append(record)
+        owners: dict[str, set[int]] = {}  # target -> the chosen sources it translates
+        for hashed, records in groups.items():
+            for target in _targets(records):
+                owners.setdefault(target, set()).add(hashed)
+        waiting = {target for record in survey.records() for target in record.fields[1:] if target in owners}
+        back: set[int] = set()
+        while waiting:
+            for source in owners[waiting.pop()] - back:
+                back.add(source)
+                waiting |= _targets(groups[source])
+        survey.release(np.isin(survey.column(_SOURCE), np.array(list(back), np.uint64)))
+        if len(back) == len(groups):
+            raise DataError(
+                "no sentence could be held out: every translation occurs many times; give a dev file (--dev)"
+            )
+        return [
+            (records[0].fields[0], tuple(dict.fromkeys(target for record in records for target in record.fields[1:])))
+            for hashed, records in groups.items()
+            if hashed not in back
+        ]
+
+    # ── encoding ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def learn(self, survey: Survey) -> TranslationPreprocessor:
+        if self.base:
+            base: TranslationPreprocessor = self.base
+            return base
+        config = self.built["tokenizer"]
+        survey.notify(f"learning {config.unit}", 0, 0)
+        every = max(1, 2 * survey.good // LEARN_FROM)
+
+        def texts(sides: Sequence[int]) -> Iterator[str]:
+            for number, pair in enumerate(self._pairs(survey)):
+                if number % every == 0:
+                    yield from (pair[:2][side] for side in sides)
+
+        if config.joint:
+            joint = config.learn(texts((0, 1)), survey.words)
+            return TranslationPreprocessor(joint, joint)
+        return TranslationPreprocessor(*(config.learn(texts((side,)), survey.words) for side in (0, 1)))
+
+    @staticmethod
+    def _pairs(survey: Survey) -> Iterator[tuple[str, str, Record]]:
+        """The training pairs, each translation a pair of its own."""
+        for record in survey.records():
+            source, *targets = record.fields
+            for target in targets:
+                yield source, target, record
+
+    def encode(self, survey: Survey, preprocessor: TranslationPreprocessor, folder: Path) -> None:
+        total = int((survey.verdicts == TRAINING).sum())
+        source, target = preprocessor.source, preprocessor.target
         corpus = write_corpus(
             folder / "corpus",
-            training,
-            source_tokenizer.encode,
-            target_tokenizer.encode,
-            vocabulary=max(source_tokenizer.size, target_tokenizer.size),
-            longest=data.max_tokens,
-            too_long=too_long,
-            progress=lambda done: notify("tokenising", done, survey.translations),
+            self._pairs(survey),
+            source.encode,
+            target.encode,
+            vocabulary=max(source.size, target.size),
+            longest=self.data.max_tokens,
+            too_long=lambda record, tokens: survey.leave_out(record, "too_many_tokens"),
+            progress=lambda done: survey.notify("tokenising", done, total),
         )
-    if not len(corpus):
-        raise DataError(f"every pair has more than data.max_tokens={data.max_tokens} tokens on a side")
-    left_out = {finding.title: finding.count for finding in diagnosis.findings if finding.left_out}
-    report = Report(
-        read=diagnosis.read,
-        training=len(corpus),
-        dev=len(dev),
-        held_out=not data.dev,
-        words=survey.words,
-        excluded={**left_out, **over_long},
-        vocabulary=source_tokenizer.size,
-        fingerprint=corpus.fingerprint,
-        diagnosis=diagnosis.as_dict(),
-    )
-    prepared = Prepared(corpus, dev, source_tokenizer, target_tokenizer, report)
-    _save(prepared, folder)
-    return prepared
+        if not len(corpus):
+            raise DataError(f"every pair has more than data.max_tokens={self.data.max_tokens} tokens on a side")
+        self.report.training, self.report.fingerprint = len(corpus), corpus.fingerprint
+        self.report.vocabulary = source.size
 
+    # ── opening and use ───────────────────────────────────────────────────────────────────────────────────────────
 
-def _save(prepared: Prepared, folder: Path) -> None:
-    """All but the corpus, which is there already; prepared.json last: what has one is whole."""
-    source, target = prepared.source_tokenizer, prepared.target_tokenizer
-    write_text(folder / "dev.jsonl", dump_examples(prepared.dev))
-    write_text(folder / "source.json", source.to_json())
-    if target is not source:
-        write_text(folder / "target.json", target.to_json())
-    finish(folder, prepared.report)
+    def read_preprocessor(self, folder: Path) -> TranslationPreprocessor:
+        if (folder / "source.json").exists():  # prepared by an earlier version
+            source = Tokenizer.load(folder / "source.json")
+            separate = (folder / "target.json").exists()
+            return TranslationPreprocessor(source, Tokenizer.load(folder / "target.json") if separate else source)
+        return TranslationPreprocessor.read(folder)
 
-
-class _Finding(BaseModel):
-    title: str
-    count: int
-    training: str
-
-
-class _Diagnosis(BaseModel):
-    notes: list[str]
-    findings: list[_Finding]
-
-
-def _open(folder: Path, longest: int) -> Prepared:
-    with reopening(folder):
-        report: Report = reopen(folder, Report)
-        load_json(json.dumps(report.diagnosis), _Diagnosis, folder / "prepared.json", DataError)
-        source = Tokenizer.load(folder / "source.json")
-        separate = (folder / "target.json").exists()
-        target = Tokenizer.load(folder / "target.json") if separate else source
-        dev = read_json_lines(folder / "dev.jsonl", Example, DataError, LARGE_FILE)
-        check_dev(dev, folder / "dev.jsonl")
+    def open_store(self, folder: Path, preprocessor: TranslationPreprocessor) -> Corpus:
         corpus = Corpus(folder / "corpus")
-        corpus.check((source.size, target.size), longest)
-        return Prepared(corpus, dev, source, target, report)
+        corpus.check((preprocessor.source.size, preprocessor.target.size), self.data.max_tokens)
+        return corpus
+
+    def dev(self, prepared: Prepared) -> Examples:
+        return evenly(prepared.saved_dev, FINAL_SENTENCES)
+
+    def batches(self, prepared: Prepared, tokens: int, seed: int) -> Batches:
+        return Batches(prepared.store, tokens, seed)
+
+    def summary(self, prepared: Prepared) -> str:
+        report = prepared.about
+        held = " (held out of the data: no sentence of it is in training)" if report.held_out else ""
+        return f"{report.training:,} training pairs, {report.dev:,} dev{held}, {report.vocabulary:,} subwords"
 
 
 def read_examples(files: PairFiles) -> tuple[Examples, tuple[str, ...]]:
-    """A set to measure with, without the pairs that cannot be measured with; and how many those are, and why."""
-    examples, passed = [], Counter[str]()
+    """A dev or test set, without the pairs that cannot be evaluated with; and how many those are, and why."""
+    examples: Examples = []
+    passed = Counter[str]()
     for pair in files:
-        if fault := faults(pair, longest=10**9):
-            passed[KINDS[fault].title if fault in KINDS else fault] += 1
+        if reason := fault(pair, longest=0):
+            passed[reason] += 1
         else:
             examples.append((pair.source, pair.targets))
     if not examples:
-        raise DataError(f"{files}: has no sentence pairs to measure with")
-    notes = [f"passed over in {files}: {count:,} ({reason})" for reason, count in passed.items()]
+        raise DataError(f"{files}: has no sentence pairs to evaluate with")
+    notes = [f"left out of {files}: {count:,} ({in_words(reason, 'pair')})" for reason, count in passed.items()]
     return examples, (*files.notes, *notes)
 
 
-def dump_examples(examples: Examples) -> str:
-    """A line of JSON each."""
-    return "".join(json.dumps(pair, ensure_ascii=False) + "\n" for pair in examples)
+def simplified(text: str) -> str:
+    """The text without what makes near duplicates differ: case, punctuation, spaces, the digits themselves."""
+    return _TRIFLES.sub("", _DIGITS.sub("0", text.casefold()))
 
 
-def load_examples(text: str) -> Examples:
-    return load_json_lines(text, Example, "dev.jsonl", BundleError)
+def _targets(records: Sequence[Record]) -> set[str]:
+    return {target for record in records for target in record.fields[1:]}
 
 
-class _Survey:
-    """Counts the pairs to learn from, and remembers which sources could be held out."""
-
-    def __init__(self, hold_out: int):
-        self.hold_out = hold_out
-        self.words = 0
-        self.translations = 0
-        self.smallest: list[int] = []  # a heap of the smallest source fingerprints, negated
-
-    def add(self, pair: Pair) -> None:
-        self.translations += len(pair.targets)
-        self.words += len(pair.source.split()) + sum(len(target.split()) for target in pair.targets)
-        heapq.heappush(self.smallest, -fingerprint(pair.source))
-        if len(self.smallest) > self.hold_out:
-            heapq.heappop(self.smallest)
-
-
-def _check_size(files: PairFiles, diagnosis: QualityReport) -> None:
-    """Refuse what nothing can be learned from."""
-    if diagnosis.good < FEWEST:
-        found = f"{diagnosis.good} usable sentence pair{'s' * (diagnosis.good != 1)}"
-        reasons = ", ".join(f"{f.count:,} {f.title}" for f in diagnosis.findings if f.left_out)
-        left_out = f" (left out: {reasons})" if reasons else ""
-        raise DataError(f"{files}: {found}{left_out}; training needs at least {FEWEST}, and thousands to be of use")
-
-
-def _hold_out(checker: QualityChecker, survey: _Survey) -> tuple[Examples, frozenset[int]]:
-    """Choose the dev set by fingerprint, so that no sentence of it, source or target, is in the training set.
-
-    All pairs of one source go together. A source whose translation is also the translation of a training sentence
-    goes back to training, with everything that hangs on it.
-    """
-    share = max(1, min(survey.hold_out, survey.translations // 20))
-    chosen = set(heapq.nsmallest(share, (-negated for negated in survey.smallest)))
-    groups: dict[int, list[Pair]] = {}
-    for pair in checker.good():
-        if (hashed := fingerprint(pair.source)) in chosen:
-            groups.setdefault(hashed, []).append(pair)
-    owners: dict[int, set[int]] = {}  # target -> the chosen sources it translates
-    for hashed, pairs in groups.items():
-        for target in _targets(pairs):
-            owners.setdefault(target, set()).add(hashed)
-    back: set[int] = set()
-    training = (pair for pair in checker.good() if fingerprint(pair.source) not in chosen)
-    waiting = {target for pair in training for target in _targets([pair]) if target in owners}
-    while waiting:
-        for source in owners[waiting.pop()] - back:
-            back.add(source)
-            waiting |= _targets(groups[source])
-    held = frozenset(chosen - back)
-    dev = [
-        (pairs[0].source, tuple(dict.fromkeys(target for pair in pairs for target in pair.targets)))
-        for hashed, pairs in groups.items()
-        if hashed in held
-    ]
-    if not dev:
-        raise DataError("no sentence could be held out: every translation occurs many times; give a dev file (--dev)")
-    return dev, held
-
-
-def _targets(pairs: Sequence[Pair]) -> set[int]:
-    return {fingerprint(target) for pair in pairs for target in pair.targets}
-
-
-class _Training:
-    """The training pairs with their places, each translation a pair of its own; can be read again and again."""
-
-    def __init__(self, checker: QualityChecker):
-        self.checker = checker
-        self.held: frozenset[int] = frozenset()
-
-    def __iter__(self) -> Iterator[tuple[str, str, Place]]:
-        for pair in self.checker.good():
-            if self.held and fingerprint(pair.source) in self.held:
-                continue
-            for target in pair.targets:
-                yield pair.source, target, (pair.file, pair.line)
-
-
-def _learn(
-    training: _Training, config: TokenizerConfig, words: int, pairs: int, notify: Notify
-) -> tuple[Tokenizer, Tokenizer]:
-    notify(f"learning {config.unit}", 0, 0)
-    every = max(1, 2 * pairs // LEARN_FROM)
-
-    def texts(sides: Sequence[int]) -> Iterator[str]:
-        for number, pair in enumerate(training):
-            if number % every == 0:
-                yield from (text for side, text in enumerate(pair[:2]) if side in sides)
-
-    if config.joint:
-        joint = config.learn(texts((0, 1)), words)
-        return joint, joint
-    source, target = (config.learn(texts((side,)), words) for side in (0, 1))
-    return source, target
+def _votes(pairs: Sequence[tuple[str, Sequence[str]]]) -> _Votes:
+    return language.votes(source for source, _ in pairs), language.votes(targets[0] for _, targets in pairs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from mirada.contracts import Sizes
 from mirada.data.tokenizer import Tokenizer
@@ -12,7 +13,7 @@ SOURCE, TARGET = "tokenizer.json", "tokenizer.target.json"
 
 @dataclass(frozen=True)
 class TranslationPreprocessor:
-    """What translating needs besides weights: the subwords of both languages, often the same."""
+    """The tokenizers of both languages, often the same."""
 
     source: Tokenizer
     target: Tokenizer
@@ -26,3 +27,9 @@ class TranslationPreprocessor:
         if self.target is not self.source:
             files[TARGET] = self.target.to_json().encode("utf-8")
         return files
+
+    @classmethod
+    def read(cls, folder: Path) -> TranslationPreprocessor:
+        """What `files` wrote."""
+        source = Tokenizer.load(folder / SOURCE)
+        return cls(source, Tokenizer.load(folder / TARGET) if (folder / TARGET).exists() else source)

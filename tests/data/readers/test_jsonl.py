@@ -95,24 +95,24 @@ def test_arrays_have_numbers_not_keys(tmp_path: Path) -> None:
         ('{"es": null, "en": "b"}', "", ("b",), ""),
         ('{"es": "a"}', "a", ("",), ""),
         ("{}", "", ("",), ""),
-        ('{"es": 7, "en": "b"}', "", ("b",), "not a text"),
-        ('{"es": "a", "en": -1.5e3}', "a", ("",), "not a text"),
-        ('{"es": "a", "en": NaN}', "a", ("",), "not a text"),
-        ('{"es": "a", "en": false}', "a", ("",), "not a text"),
-        ('{"es": "a", "en": 0}', "a", ("",), "not a text"),
-        ('{"es": "a", "en": {}}', "a", ("",), "not a text"),
-        ('{"es": ["a"], "en": "b"}', "", ("b",), "not a text"),
-        ('{"es": "a", "en": ["b", ["c"]]}', "a", ("b",), "not a text"),
-        (f'{{"es": "a", "en": {"1" * 5000}}}', "a", ("",), "not a text"),
+        ('{"es": 7, "en": "b"}', "", ("b",), "not_text"),
+        ('{"es": "a", "en": -1.5e3}', "a", ("",), "not_text"),
+        ('{"es": "a", "en": NaN}', "a", ("",), "not_text"),
+        ('{"es": "a", "en": false}', "a", ("",), "not_text"),
+        ('{"es": "a", "en": 0}', "a", ("",), "not_text"),
+        ('{"es": "a", "en": {}}', "a", ("",), "not_text"),
+        ('{"es": ["a"], "en": "b"}', "", ("b",), "not_text"),
+        ('{"es": "a", "en": ["b", ["c"]]}', "a", ("b",), "not_text"),
+        (f'{{"es": "a", "en": {"1" * 5000}}}', "a", ("",), "not_text"),
         (f'{{"es": "a", "id": {"1" * 5000}, "en": "b"}}', "a", ("b",), ""),
-        ('{"es": "a\\ud800", "en": "b"}', "a?", ("b",), "not valid Unicode"),
-        ('{"es": "a", "en": ["b", "\\udc00\\ud800"]}', "a", ("b", "??"), "not valid Unicode"),
+        ('{"es": "a\\ud800", "en": "b"}', "a?", ("b",), "invalid_unicode"),
+        ('{"es": "a", "en": ["b", "\\udc00\\ud800"]}', "a", ("b", "??"), "invalid_unicode"),
         ('{"es": "a", "x\\ud800": "\\ud800", "en": "b"}', "a", ("b",), ""),
-        ('{"es": "a", "en": "b", "es": "c"}', "c", ("b",), "a key given twice"),
+        ('{"es": "a", "en": "b", "es": "c"}', "c", ("b",), "repeated_key"),
         ('{"es": "a", "en": "b", "x": 1, "x": 1}', "a", ("b",), ""),
-        ('["a", "b"]', "", ("",), "not an object"),
-        ('""', "", ("",), "not an object"),
-        ("null", "", ("",), "not an object"),
+        ('["a", "b"]', "", ("",), "not_object"),
+        ('""', "", ("",), "not_object"),
+        ("null", "", ("",), "not_object"),
     ],
 )
 def test_every_line_gives_a_pair(
@@ -127,14 +127,14 @@ def test_a_key_given_twice_counts_inside_of_objects_too(tmp_path: Path) -> None:
     wanted = Wanted(columns=("t.es", "t.en"))
     first = '{"t": {"es": "a", "en": "b"}}\n'
     for second in ('{"t": {"es": "a", "es": "c", "en": "b"}}', '{"t": {"es": "a"}, "t": {"en": "b"}}'):
-        assert read(tmp_path, first + second, wanted)[1].problem == "a key given twice"
+        assert read(tmp_path, first + second, wanted)[1].problem == "repeated_key"
 
 
 def test_arrays(tmp_path: Path) -> None:
     content = '["a", "b", "c", ""]\n[]\n["d"]\n["e", ["f", "g"], "h"]\n[1, "i"]\n{"source": "j", "target": "k"}\n'
     pairs = read(tmp_path, content)
     assert texts(pairs) == [("a", "b", "c"), ("", ""), ("d", ""), ("e", "f", "g", "h"), ("", "i"), ("", "")]
-    assert [pair.problem for pair in pairs] == ["", "", "", "", "not a text", "not an array"]
+    assert [pair.problem for pair in pairs] == ["", "", "", "", "not_text", "not_array"]
 
 
 def test_blank_files_are_left_to_later_checks(tmp_path: Path) -> None:

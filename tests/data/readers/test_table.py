@@ -42,8 +42,8 @@ def test_every_row_gives_a_pair_with_its_first_line(tmp_path: Path) -> None:
         Pair("c\r\nd", (' e "f"',), str(path), 3),
         Pair("", ("g",), str(path), 5),
         Pair("h", ("",), str(path), 6),
-        Pair("i", ("j",), str(path), 7, "another number of cells"),
-        Pair("l", ("",), str(path), 8, "another number of cells"),
+        Pair("i", ("j",), str(path), 7, "cell_count"),
+        Pair("l", ("",), str(path), 8, "cell_count"),
         Pair("", ("",), str(path), 9),
         Pair("m;n\n", ("o",), str(path), 10),
     ]

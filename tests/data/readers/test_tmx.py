@@ -17,7 +17,7 @@ from tests.data.readers import PACKERS, any_text, check_memory, fault, packed, t
 
 ES_EN = Wanted(source_language="es", target_language="en")
 FILES = Path(__file__).parent / "files"
-TAGS = ("inline tags removed",)
+TAGS = ("inline_tags_removed",)
 
 
 def unit(*variants: tuple[str, str], attribute: str = "xml:lang") -> str:
@@ -74,13 +74,13 @@ def test_every_unit_gives_a_pair(tmp_path: Path) -> None:
     path = str(tmp_path / "memory.tmx")
     assert read(tmp_path, body) == [
         Pair(" Hola ", ("Hello",), path, 3),
-        Pair("A", ("",), path, 4, "no text in en"),
-        Pair("", ("C",), path, 5, "no text in es"),
-        Pair("", ("",), path, 6, "no text in es"),
-        Pair("", ("",), path, 7, "no text in es"),
-        Pair("G", ("",), path, 8, "no text in en"),
+        Pair("A", ("",), path, 4, "missing_target"),
+        Pair("", ("C",), path, 5, "missing_source"),
+        Pair("", ("",), path, 6, "missing_source"),
+        Pair("", ("",), path, 7, "missing_source"),
+        Pair("G", ("",), path, 8, "missing_target"),
         Pair("", ("H",), path, 9),
-        Pair("", ("",), path, 10, "no text in es"),
+        Pair("", ("",), path, 10, "missing_source"),
     ]
 
 

@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from mirada.data.preparation import Prepared
 from mirada.data.tokenizer import TokenizerConfig
 from mirada.errors import DataError
-from mirada.tasks.captioning.data import CaptionBatches, CaptionsConfig, PreparedCaptions, prepare, read_captions
+from mirada.models.transformer import CaptionerConfig
+from mirada.tasks.captioning.data import CaptionBatches, CaptionsConfig, read_captions
+from tests.preparing import prepare
 
 WORDS = TokenizerConfig(unit="words")
 
@@ -35,9 +38,9 @@ def some(folder: Path, count: int = 30) -> list[str]:
     return [f"p/{number}.png\tgrey number{number}" for number in range(count)]
 
 
-def ready(path: str, folder: Path, **settings: object) -> PreparedCaptions:
+def ready(path: str, folder: Path, **settings: object) -> Prepared:
     data = CaptionsConfig.model_validate({"files": [path], **settings})
-    return prepare(data, WORDS, lambda height, width: 4, folder / "data", lambda *_: None)
+    return prepare("captioning", folder / "data", data=data, tokenizer=WORDS, model=CaptionerConfig(patch=4))
 
 
 def test_every_caption_comes_with_the_pixels_of_its_picture(tmp_path: Path) -> None:
@@ -45,20 +48,22 @@ def test_every_caption_comes_with_the_pixels_of_its_picture(tmp_path: Path) -> N
     rows[3] += "\tgrey again3"  # a second caption in the same row
     rows.append("p/4.png\tgrey again4")  # and one in a row of its own
     found = ready(table(tmp_path, rows), tmp_path, hold_out=0.1)
-    assert (found.report.images, found.report.dev, len(found.dev)) == (27, 3, 3)
-    assert found.report.training == 32 - sum(map(len, found.dev.labels))
-    batches = CaptionBatches(found.corpus, 200, 1, found.pixels, found.format, 4, found.report.fingerprint)
+    assert (found.about.images, found.about.dev, len(found.dev)) == (27, 3, 3)
+    assert found.about.training == 32 - sum(map(len, found.dev.labels))
+    batches = CaptionBatches(
+        found.store.corpus, 200, 1, found.store.pixels, found.preprocessor.format, 4, found.about.fingerprint
+    )
     seen = []
     for part in batches.epoch(0):
         batch = batches.load(part)
         assert batch.source.shape[1:] == (1, 1, 8, 8)
         assert batch.tokens == batch.size * 4 + batch.size * 3  # two words and EOS
-        greys = batch.source[:, 0, 0, 0, 0] * found.format.std[0] + found.format.mean[0]
-        texts = found.tokenizer.decode([[id for id in row if id > 2] for row in batch.target.tolist()])
+        greys = batch.source[:, 0, 0, 0, 0] * found.preprocessor.format.std[0] + found.preprocessor.format.mean[0]
+        texts = found.preprocessor.tokenizer.decode([[id for id in row if id > 2] for row in batch.target.tolist()])
         for grey, text in zip((greys * 255).round().int().tolist(), texts, strict=True):
             assert text in (f"grey number{grey}", f"grey again{grey}")
             seen.append(text)
-    assert len(set(seen)) == len(seen) == found.report.training
+    assert len(set(seen)) == len(seen) == found.about.training
     for pixels, captions in zip(found.dev.pixels, found.dev.labels, strict=True):
         assert captions[0] == f"grey number{pixels[0, 0, 0, 0]}"
 
@@ -72,7 +77,7 @@ def test_equal_pictures_are_held_out_together(tmp_path: Path) -> None:
     held = {int(pixels[0, 0, 0, 0]) for pixels in found.dev.pixels}
     assert len(held) == 4
     assert len(found.dev) == 8
-    assert not held & {int(pixels[0, 0, 0, 0]) for pixels in found.pixels}
+    assert not held & {int(pixels[0, 0, 0, 0]) for pixels in found.store.pixels}
 
 
 def test_what_cannot_be_used_is_left_out_and_listed(tmp_path: Path) -> None:
@@ -81,16 +86,16 @@ def test_what_cannot_be_used_is_left_out_and_listed(tmp_path: Path) -> None:
     rows += ["p/none.png\tmissing", "notes.txt\ta note", "p/1.png\t", "", "p/2.png\tgrey number2"]
     rows.append("p/5.png\t" + "very " * 40 + "grey")
     found = ready(table(tmp_path, rows), tmp_path, max_tokens=20)
-    assert found.report.excluded == {
-        "rows without an image or without a caption": 1,
-        "blank lines": 1,
-        "captions that an image has twice": 1,
-        "files that cannot be opened": 1,
-        "files that are no images": 1,
-        "captions of over 20 tokens": 1,
+    assert found.about.excluded == {
+        "one_sided": 1,
+        "blank": 1,
+        "duplicate": 1,
+        "unreadable": 1,
+        "not_image": 1,
+        "too_many_tokens": 1,
     }
     listed = (tmp_path / "data" / "excluded.tsv").read_text(encoding="utf-8").splitlines()
-    assert f"{tmp_path}/scenes.tsv\t31\tfiles that cannot be opened" in listed
+    assert f"{tmp_path}/scenes.tsv\t31\tunreadable\tfiles that cannot be opened" in listed
     assert len(listed) == 6
 
 
@@ -98,27 +103,27 @@ def test_sizes_and_colours_are_brought_together(tmp_path: Path) -> None:
     rows = some(tmp_path)
     image(tmp_path / "wide.png", 200, size=(20, 10), colour=True)
     found = ready(table(tmp_path, [*rows, "wide.png\ta wide one"]), tmp_path)
-    assert found.pixels.shape[1:] == (1, 8, 8, 3)
-    assert found.report.notes == ["images of 8×8 to 20×10 are resized to 8×8 [--set data.size=…]"]
+    assert found.store.pixels.shape[1:] == (1, 8, 8, 3)
+    assert found.about.notes == ["images of 8×8 to 20×10 are resized to 8×8 [--set data.size=…]"]
     grey = ready(table(tmp_path, [*rows, "wide.png\ta wide one"]), tmp_path / "grey", colour="grey", size=16)
-    assert grey.pixels.shape[1:] == (1, 16, 16, 1)
+    assert grey.store.pixels.shape[1:] == (1, 16, 16, 1)
 
 
 def test_a_dev_part_of_its_own_is_kept_out_of_training(tmp_path: Path) -> None:
     rows = some(tmp_path)
     dev = table(tmp_path, ["p/0.png\tgrey number0", "p/1.png\tgrey number1"], "dev.tsv")
     found = ready(table(tmp_path, rows), tmp_path, dev=[dev])
-    assert not found.report.held_out
+    assert not found.about.held_out
     assert found.dev.labels == [["grey number0"], ["grey number1"]]
-    assert found.report.excluded == {"captions of images that are also in the dev set": 2}
-    assert {int(pixels[0, 0, 0, 0]) for pixels in found.pixels} == set(range(2, 30))
+    assert found.about.excluded == {"in_dev": 2}
+    assert {int(pixels[0, 0, 0, 0]) for pixels in found.store.pixels} == set(range(2, 30))
 
 
 def test_a_table_with_columns_by_name(tmp_path: Path) -> None:
     rows = ["id,text,file", *(f"{number},grey number{number},p/{number}.png" for number in range(30))]
     some(tmp_path)
     found = ready(table(tmp_path, rows, "scenes.csv"), tmp_path, columns=["file", "text"])
-    assert found.report.images + found.report.dev == 30
+    assert found.about.images + found.about.dev == 30
 
 
 def test_data_that_nothing_can_be_learned_from_is_refused(tmp_path: Path) -> None:

@@ -10,35 +10,41 @@ import numpy as np
 import pytest
 
 from mirada.contracts import EOS
+from mirada.data.preparation import Prepared
 from mirada.data.tokenizer import Tokenizer, TokenizerConfig
 from mirada.errors import ConfigError, DataError, UsageError
-from mirada.tasks.classification.data import LabelledBatches, LabelledConfig, PreparedTexts, dump, framed, load, prepare
+from mirada.tasks.classification.data import ClassificationData, LabelledBatches, LabelledConfig, framed
 from mirada.training.run import check_config
 from tests import reviews
+from tests.preparing import prepare
 
 
-def ready(folder: Path, rows: list[tuple[str, str]], **settings: Any) -> PreparedTexts:
+def ready(folder: Path, rows: list[tuple[str, str]], **settings: Any) -> Prepared:
     path = reviews.write(folder / "reviews.csv", rows)
     data = LabelledConfig(files=(str(path),), **settings)
-    return prepare(data, TokenizerConfig(unit="words"), folder / "data", lambda what, done, total: None)
+    return prepare("classification", folder / "data", data=data, tokenizer=TokenizerConfig(unit="words"))
 
 
 def test_each_class_is_held_out_in_the_same_share_and_no_text_is_on_both_sides(tmp_path: Path) -> None:
     rows = reviews.rows(200)
     rows = [(text, label) for text, label in rows if label == "good"] + rows[1:60:2]  # unbalanced
     prepared = ready(tmp_path, rows)
-    assert prepared.labels == ["bad", "good"]
-    counts = {label: sum(own == label for _, own in prepared.dev) for label in prepared.labels}
+    assert prepared.preprocessor.labels == ["bad", "good"]
+    counts = {label: sum(own == label for _, own in prepared.dev) for label in prepared.preprocessor.labels}
     assert counts == {"bad": 3, "good": 10}
-    assert prepared.report.classes == {"bad": 27, "good": 90}
-    training = {prepared.tokenizer.decode([ids])[0] for ids in texts(prepared)}
-    held = set(prepared.tokenizer.decode(prepared.tokenizer.encode([text for text, _ in prepared.dev])))
+    assert prepared.about.classes == {"bad": 27, "good": 90}
+    training = {prepared.preprocessor.tokenizer.decode([ids])[0] for ids in texts(prepared)}
+    held = set(
+        prepared.preprocessor.tokenizer.decode(
+            prepared.preprocessor.tokenizer.encode([text for text, _ in prepared.dev])
+        )
+    )
     assert len(training) == 117
     assert not training & held
 
 
-def texts(prepared: PreparedTexts) -> list[list[int]]:
-    side = prepared.corpus.source
+def texts(prepared: Prepared) -> list[list[int]]:
+    side = prepared.store.source
     return [side.ids[a:b].tolist() for a, b in zip(side.offsets[:-1], side.offsets[1:], strict=True)]
 
 
@@ -50,25 +56,25 @@ def test_what_is_left_out_is_named_with_file_and_line(tmp_path: Path) -> None:
     rows[8] = (rows[1][0], "good")  # the same with another label: neither is learned from
     prepared = ready(tmp_path, rows)
     listed = (tmp_path / "data" / "excluded.tsv").read_text(encoding="utf-8").splitlines()
-    found = {tuple(line.split("\t")[1:]) for line in listed}
+    found = {tuple(line.split("\t")[1:3]) for line in listed}
     assert found == {
-        ("7", "labels without a text"),
-        ("8", "texts without a label"),
-        ("9", "exact duplicates of an earlier text"),
-        ("3", "texts that occur with different labels"),
-        ("10", "texts that occur with different labels"),
+        ("7", "no_text"),
+        ("8", "no_label"),
+        ("9", "duplicate"),
+        ("3", "contradiction"),
+        ("10", "contradiction"),
     }
-    assert sum(prepared.report.excluded.values()) == 5
-    assert prepared.report.training + prepared.report.dev == 55
+    assert sum(prepared.about.excluded.values()) == 5
+    assert prepared.about.training + prepared.about.dev == 55
     (tmp_path / "all").mkdir()
     kept = ready(tmp_path / "all", rows, contradictions="keep", duplicates="keep")
-    assert kept.report.training + kept.report.dev == 58
+    assert kept.about.training + kept.about.dev == 58
 
 
 def test_long_texts_are_cut_and_counted(tmp_path: Path) -> None:
     rows = [(f"uno dos tres cuatro cinco {number}", "ab"[number % 2]) for number in range(40)]
     prepared = ready(tmp_path, rows, max_tokens=4)
-    assert prepared.report.cut == prepared.report.training
+    assert prepared.about.cut == prepared.about.training
     assert {len(ids) for ids in texts(prepared)} == {4}
 
 
@@ -77,23 +83,23 @@ def test_texts_of_a_dev_file_are_not_learned_from(tmp_path: Path) -> None:
     dev = reviews.write(tmp_path / "dev.csv", rows[:10])
     prepared = ready(tmp_path, rows, dev=(str(dev),))
     assert prepared.dev == rows[:10]
-    assert prepared.report.training == 50
-    assert prepared.report.excluded == {"texts that are also in the dev set": 10}
+    assert prepared.about.training == 50
+    assert prepared.about.excluded == {"in_dev": 10}
 
 
 def test_a_second_call_opens_what_the_first_made(tmp_path: Path) -> None:
     first = ready(tmp_path, reviews.rows(60))
     again = ready(tmp_path, reviews.rows(60, seed=9))
-    assert again.corpus.fingerprint == first.corpus.fingerprint
+    assert again.store.fingerprint == first.store.fingerprint
     assert again.dev == first.dev
-    assert load(dump(first.dev)) == first.dev
+    assert ClassificationData.load(ClassificationData.dump(first.dev)) == first.dev
 
 
 def test_batches_hold_texts_with_their_labels(tmp_path: Path) -> None:
     prepared = ready(tmp_path, reviews.rows(60))
     truth = dict(reviews.rows(60))
     lower = {text.lower().replace(":", " :").replace(",", " ,"): label for text, label in truth.items()}
-    batches = LabelledBatches(prepared.corpus, 300, seed=1)
+    batches = LabelledBatches(prepared.store, 300, seed=1)
     seen = 0
     for rows in batches.epoch(0):
         batch = batches.load(rows)
@@ -101,9 +107,12 @@ def test_batches_hold_texts_with_their_labels(tmp_path: Path) -> None:
         for ids, length, label in zip(batch.inputs.tolist(), batch.lengths.tolist(), batch.truth.tolist(), strict=True):
             assert ids[length - 1] == EOS
             assert not any(ids[length:])
-            assert lower[prepared.tokenizer.decode([ids[: length - 1]])[0]] == prepared.labels[label]
+            assert (
+                lower[prepared.preprocessor.tokenizer.decode([ids[: length - 1]])[0]]
+                == prepared.preprocessor.labels[label]
+            )
             seen += 1
-    assert seen == len(prepared.corpus)
+    assert seen == len(prepared.store)
     assert np.isclose(batches.padding(), 0, atol=0.3)
 
 
@@ -133,21 +142,21 @@ def test_columns_that_nobody_can_guess_are_asked_for(tmp_path: Path) -> None:
     path.write_text("".join(f"{n},x,{'ab'[n % 2]},the text number {n}\n" for n in range(40)), encoding="utf-8")
     settings = {"files": (str(path),)}
     with pytest.raises(UsageError, match="choose them with --columns"):
-        prepare(LabelledConfig(**settings), TokenizerConfig(), tmp_path / "d", lambda *told: None)
+        prepare("classification", tmp_path / "d", data=LabelledConfig(**settings), tokenizer=TokenizerConfig())
     data = LabelledConfig(**settings, columns=("4", "3"))
-    prepared = prepare(data, TokenizerConfig(unit="words"), tmp_path / "d", lambda *told: None)
-    assert prepared.labels == ["a", "b"]
+    prepared = prepare("classification", tmp_path / "d", data=data, tokenizer=TokenizerConfig(unit="words"))
+    assert prepared.preprocessor.labels == ["a", "b"]
 
 
 # --- two parts ---
 
 
-def paired(folder: Path, rows: list[tuple[str, str, str]], name: str = "data", **settings: Any) -> PreparedTexts:
+def paired(folder: Path, rows: list[tuple[str, str, str]], name: str = "data", **settings: Any) -> Prepared:
     """Prepares a table of pairs, whose columns stand in another order."""
     with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as out:
         csv.writer(out).writerows([("same", "b", "id", "a"), *((label, b, 7, a) for a, b, label in rows)])
     data = LabelledConfig(files=(str(folder / f"{name}.csv"),), columns=("a", "b", "same"), **settings)
-    return prepare(data, TokenizerConfig(unit="words"), folder / name, lambda what, done, total: None)
+    return prepare("classification", folder / name, data=data, tokenizer=TokenizerConfig(unit="words"))
 
 
 PAIRS = [(f"uno {n}", f"dos {n if n % 2 else -n} ?", "yes" if n % 2 else "no") for n in range(1, 61)]
@@ -155,11 +164,11 @@ PAIRS = [(f"uno {n}", f"dos {n if n % 2 else -n} ?", "yes" if n % 2 else "no") f
 
 def test_pairs_are_read_with_an_end_between_them_and_segments(tmp_path: Path) -> None:
     prepared = paired(tmp_path, PAIRS)
-    assert (prepared.report.parts, prepared.report.training, len(prepared.dev)) == (2, 54, 6)
+    assert (prepared.about.parts, prepared.about.training, len(prepared.dev)) == (2, 54, 6)
     known = {f"{a}\t{b}": label for a, b, label in PAIRS}
     assert all(known[text] == label for text, label in prepared.dev)
-    assert load(dump(prepared.dev)) == prepared.dev
-    batches, seen = LabelledBatches(prepared.corpus, 100, 1, prepared.report.parts), 0
+    assert ClassificationData.load(ClassificationData.dump(prepared.dev)) == prepared.dev
+    batches, seen = LabelledBatches(prepared.store, 100, 1, prepared.about.parts), 0
     for rows in batches.epoch(0):
         batch = batches.load(rows)
         assert batch.truth is not None
@@ -170,8 +179,8 @@ def test_pairs_are_read_with_an_end_between_them_and_segments(tmp_path: Path) ->
             middle = ids.index(EOS)
             assert segment[:length] == [0] * (middle + 1) + [1] * (length - middle - 1)
             assert ids[length - 1] == EOS
-            a, b = prepared.tokenizer.decode([ids[:middle], ids[middle + 1 : length - 1]])
-            assert known[f"{a}\t{b.replace('- ', '-')}"] == prepared.labels[label]
+            a, b = prepared.preprocessor.tokenizer.decode([ids[:middle], ids[middle + 1 : length - 1]])
+            assert known[f"{a}\t{b.replace('- ', '-')}"] == prepared.preprocessor.labels[label]
             seen += 1
     assert seen == 54
 
@@ -187,22 +196,22 @@ def test_pairs_that_are_left_out_are_named(tmp_path: Path) -> None:
     rows[9] = (rows[10][1], rows[10][0], "no")  # the other way round is another pair
     prepared = paired(tmp_path, rows)
     listed = (tmp_path / "data" / "excluded.tsv").read_text(encoding="utf-8").splitlines()
-    assert {tuple(line.split("\t")[1:]) for line in listed} == {
-        ("5", "pairs with one text only"),
-        ("6", "pairs with one text only"),
-        ("7", "texts without a label"),
-        ("8", "labels without a text"),
-        ("9", "exact duplicates of an earlier text"),
-        ("3", "texts that occur with different labels"),
-        ("10", "texts that occur with different labels"),
+    assert {tuple(line.split("\t")[1:3]) for line in listed} == {
+        ("5", "one_sided"),
+        ("6", "one_sided"),
+        ("7", "no_label"),
+        ("8", "no_text"),
+        ("9", "duplicate"),
+        ("3", "contradiction"),
+        ("10", "contradiction"),
     }
-    assert prepared.report.training + prepared.report.dev == 53
+    assert prepared.about.training + prepared.about.dev == 53
 
 
 def test_pairs_of_a_dev_file_are_not_learned_from(tmp_path: Path) -> None:
     paired(tmp_path, PAIRS[:20], "dev")
     prepared = paired(tmp_path, PAIRS, dev=(str(tmp_path / "dev.csv"),))
-    assert prepared.report.excluded == {"texts that are also in the dev set": 20}
+    assert prepared.about.excluded == {"in_dev": 20}
     assert prepared.dev == [(f"{a}\t{b}", label) for a, b, label in PAIRS[:20]]
 
 

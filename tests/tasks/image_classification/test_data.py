@@ -11,24 +11,26 @@ import torch
 from pydantic import ValidationError
 
 from mirada.data.images.format import Format
+from mirada.data.preparation import Prepared
 from mirada.errors import DataError
 from mirada.models.vit import ViTConfig
-from mirada.tasks.image_classification.data import ImageConfig, PreparedImages, prepare
+from mirada.tasks.image_classification.data import ImageConfig
 from tests.data.images.samples import archive, gallery, noise, png_header, saved
+from tests.preparing import prepare
 
 
-def prepared(folder: Path, *files: Path, patch: int | None = None, frames: int = 1, **choices: Any) -> PreparedImages:
-    model = ViTConfig(patch=patch)
+def prepared(folder: Path, *files: Path, patch: int | None = None, frames: int = 1, **choices: Any) -> Prepared:
+    model = ViTConfig(patch=patch, frames=frames)
     data = ImageConfig(files=tuple(map(str, files)), **choices)
-    return prepare(data, model.patch_for, frames, folder, lambda *_: None)
+    return prepare("image_classification", folder, data=data, model=model)
 
 
 def test_a_folder_is_split_by_class_and_by_content(tmp_path: Path) -> None:
     found = prepared(tmp_path / "p", gallery(tmp_path / "g", 20), hold_out=0.2)
-    assert found.report.classes == {"a": 16, "b": 16}
+    assert found.about.classes == {"a": 16, "b": 16}
     assert sorted(found.dev.labels) == ["a"] * 4 + ["b"] * 4
-    assert found.training.dtype == np.uint8
-    assert isinstance(found.training, np.memmap)
+    assert found.store.pixels.dtype == np.uint8
+    assert isinstance(found.store.pixels, np.memmap)
     for name in "ab":  # other names in another order: the same images are held out
         for number in range(20):
             (tmp_path / "g" / name / f"{number}.png").rename(tmp_path / "g" / name / f"z{number * 7 % 20}.png")
@@ -41,10 +43,10 @@ def test_what_is_written_is_only_opened_again(tmp_path: Path) -> None:
     for path in (tmp_path / "g" / "a").iterdir():
         path.unlink()
     again = prepared(tmp_path / "p", tmp_path / "g")
-    assert again.format == first.format
-    assert again.report == first.report
-    assert (again.training == first.training).all()
-    assert (again.truth == first.truth).all()
+    assert again.preprocessor == first.preprocessor
+    assert again.about == first.about
+    assert (again.store.pixels == first.store.pixels).all()
+    assert (again.store.truth == first.store.truth).all()
 
 
 def test_a_few_bad_files_are_left_out_and_counted(tmp_path: Path) -> None:
@@ -57,20 +59,20 @@ def test_a_few_bad_files_are_left_out_and_counted(tmp_path: Path) -> None:
     (folder / "read.me").touch()
     (folder / "b" / "twin.png").write_bytes((folder / "b" / "0.png").read_bytes())
     (folder / "b" / "liar.png").write_bytes((folder / "a" / "1.png").read_bytes())
-    report = prepared(tmp_path / "p", folder).report
+    report = prepared(tmp_path / "p", folder).about
     assert report.excluded == {
-        "files that are in no class's folder": 1,
-        "hidden files and folders": 1,
-        "folders inside a class's folder": 1,
-        "empty files": 1,
-        "files that are no images": 1,
-        "images of over 64 megapixels": 1,
-        "images that occur with different labels [--set data.contradictions=keep]": 2,
-        "exact duplicates of an earlier image [--set data.duplicates=keep]": 1,
+        "outside_class": 1,
+        "hidden_file": 1,
+        "nested_folder": 1,
+        "empty_file": 1,
+        "not_image": 1,
+        "too_large": 1,
+        "contradiction": 2,
+        "duplicate": 1,
     }
     assert report.training + report.dev == 23
     lines = (tmp_path / "p" / "excluded.tsv").read_text().splitlines()
-    assert f"{folder}/a/empty.png\tempty files" in lines
+    assert f"{folder}/a/empty.png\t\tempty_file\tempty files" in lines
     assert len(lines) == sum(report.excluded.values())
 
 
@@ -78,8 +80,8 @@ def test_pictures_of_the_dev_part_are_not_learned(tmp_path: Path) -> None:
     training, dev = gallery(tmp_path / "g"), gallery(tmp_path / "d", 3)
     (dev / "a" / "known.png").write_bytes((training / "a" / "0.png").read_bytes())
     found = prepared(tmp_path / "p", training, dev=(str(dev),))
-    assert found.report.excluded == {"images that are also in the dev set": 1}
-    assert (found.report.training, found.report.dev, found.report.held_out) == (23, 7, False)
+    assert found.about.excluded == {"in_dev": 1}
+    assert (found.about.training, found.about.dev, found.about.held_out) == (23, 7, False)
 
 
 @pytest.mark.parametrize(
@@ -105,9 +107,9 @@ def test_one_size_for_all(
             image = np.full(shape, number + 100 * place, np.uint8)
             saved(tmp_path / "g" / name / f"{number}.png", image)
     found = prepared(tmp_path / "p", tmp_path / "g", **settings_)
-    assert found.format.shape == (1, 1, *expected)
-    assert found.training.shape[1:] == (1, *expected, 1)
-    resized = [note for note in found.report.notes if "resized" in note]
+    assert found.preprocessor.format.shape == (1, 1, *expected)
+    assert found.store.pixels.shape[1:] == (1, *expected, 1)
+    resized = [note for note in found.about.notes if "resized" in note]
     assert resized == ([] if said is None else [f"{said} [--set data.size=…]"])
 
 
@@ -115,25 +117,25 @@ def test_one_size_for_all(
 def test_colours(tmp_path: Path, colour: str, channels: int) -> None:
     gallery(tmp_path / "g")
     saved(tmp_path / "g" / "a" / "red.png", np.full((8, 8, 3), [200, 0, 0], np.uint8))
-    assert prepared(tmp_path / "p", tmp_path / "g", colour=colour).format.shape[0] == channels
+    assert prepared(tmp_path / "p", tmp_path / "g", colour=colour).preprocessor.format.shape[0] == channels
 
 
 def test_grey_pictures_saved_in_colour_are_grey(tmp_path: Path) -> None:
     for name in "ab":
         for number in range(6):
             saved(tmp_path / "g" / name / f"{number}.png", np.repeat(noise(8, 8, 1), 3, -1))
-    assert prepared(tmp_path / "p", tmp_path / "g").format.shape[0] == 1
+    assert prepared(tmp_path / "p", tmp_path / "g").preprocessor.format.shape[0] == 1
 
 
 def test_the_network_sees_mean_0_and_spread_1(tmp_path: Path) -> None:
     pixels = noise(40, 3, 4, 4, 3)
     path = archive(tmp_path / "a.npz", images=pixels, labels=np.arange(40) % 2)
     found = prepared(tmp_path / "p", path, patch=2)
-    x = found.format.tensor(found.training)
+    x = found.preprocessor.format.tensor(found.store.pixels)
     assert x.shape == (36, 3, 3, 4, 4)
     torch.testing.assert_close(x.mean((0, 2, 3, 4)), torch.zeros(3), atol=1e-5, rtol=0)
     torch.testing.assert_close(x.std((0, 2, 3, 4), correction=0), torch.ones(3), atol=1e-5, rtol=0)
-    assert Format.from_json(found.format.to_json(["x"])) == (["x"], found.format)
+    assert Format.from_json(found.preprocessor.format.to_json(["x"])) == (["x"], found.preprocessor.format)
 
 
 def test_a_file_and_an_array_are_the_same(tmp_path: Path) -> None:
@@ -143,8 +145,8 @@ def test_a_file_and_an_array_are_the_same(tmp_path: Path) -> None:
     from_files = prepared(tmp_path / "p", tmp_path / "g")
     path = archive(tmp_path / "a.npz", images=pixels, labels=np.arange(24) % 2)
     from_npz = prepared(tmp_path / "q", path)
-    assert from_files.format == from_npz.format
-    assert {p.tobytes() for p in from_files.training} == {p.tobytes() for p in from_npz.training}
+    assert from_files.preprocessor.format == from_npz.preprocessor.format
+    assert {p.tobytes() for p in from_files.store.pixels} == {p.tobytes() for p in from_npz.store.pixels}
 
 
 @pytest.mark.parametrize(
@@ -156,8 +158,8 @@ def test_a_file_and_an_array_are_the_same(tmp_path: Path) -> None:
         ("flat", "g: has 3 files and no folders"),
         ("empty class", "g/c: the class 'c' has no images; put some into it, or remove it"),
         ("nested", "g/c: the class 'c' has no images; if its folders are the classes, give "),
-        ("one class", "g: all images are of the class 'a'; there is nothing to learn"),
-        ("single", "g/c/0.png: is the only image of the class 'c', which cannot be both learned from and measured"),
+        ("one class", "g: all images have the label 'a'; there is nothing to learn"),
+        ("single", "g/c/0.png: the label 'c' has a single image, which cannot be both learned from and held out"),
         ("broken class", "g: no image of the class 'c' can be read; the first of them, "),
         ("few", "g: 6 images; training needs at least 10"),
         ("frames", "g: 1 frames cannot be cut into patches that are model.frames=2 deep"),

@@ -12,22 +12,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mirada.contracts import BOS, EOS
+from mirada.data.preparation import Prepared
 from mirada.data.stream import Stream
 from mirada.data.tokenizer import UNK, Tokenizer, TokenizerConfig, Unit
 from mirada.errors import BundleError, DataError
 from mirada.tasks.language_model import data as texts
 from mirada.tasks.language_model.data import (
+    LanguageModelData,
     Pen,
     Spelling,
     TextConfig,
-    dump,
     find_cut,
     lines_of,
-    load,
     load_counts,
-    prepare,
     read_lines,
+    records_of,
 )
+from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor
+from tests.preparing import prepare
 
 any_text = settings(derandomize=True, max_examples=60, deadline=None, database=None)
 
@@ -48,10 +50,10 @@ def quiet(what: str, done: int, total: int) -> None:
     """Nobody listens."""
 
 
-def prepared(folder: Path, text: str | bytes, unit: Unit = "characters", **data: object) -> texts.PreparedText:
+def prepared(folder: Path, text: str | bytes, unit: Unit = "characters", **data: object) -> Prepared:
     (folder / "book.txt").write_bytes(text.encode() if isinstance(text, str) else text)
     config = TextConfig.model_validate({"files": (str(folder / "book.txt"),), **data})
-    return prepare(config, TokenizerConfig(unit=unit), folder / "data", quiet)
+    return prepare("language_model", folder / "data", data=config, tokenizer=TokenizerConfig(unit=unit))
 
 
 # --- spelling ---
@@ -145,9 +147,8 @@ def test_lines_of_several_files(tmp_path: Path) -> None:
 def test_lines_that_are_not_utf8(tmp_path: Path) -> None:
     path = tmp_path / "mixed.txt"
     path.write_bytes(b"good\nni\xf1o\nfine\n")
-    left: list[tuple[str, int]] = []
-    assert list(read_lines([str(path)], True, lambda *place: left.append(place))) == ["good\n", "fine\n"]
-    assert left == [(str(path), 2)]
+    assert list(read_lines([str(path)], True)) == ["good\n", "fine\n"]
+    assert [record.line for record in records_of([str(path)], True) if record.problem == "invalid_bytes"] == [2]
     with pytest.raises(DataError, match=r"mixed.txt, line 2: not UTF-8"):
         list(read_lines([str(path)]))
 
@@ -186,70 +187,73 @@ def test_training_and_dev_are_the_text_and_the_stream_is_training(tmp_path: Path
     dev = "".join(found.dev)
     assert text.endswith(dev)
     assert 0.1 <= len(dev) / len(text) <= 0.3
-    spell, ids = Spelling(found.tokenizer), found.stream.ids.tolist()
+    spell, ids = Spelling(found.preprocessor.tokenizer), found.store.ids.tolist()
     assert ids[0] == BOS
     assert BOS not in ids[1:]
     assert spell.text_of(ids[1:]) + dev == text
-    report = found.report
+    report = found.about
     assert (report.characters, report.dev_characters) == (len(text) - len(dev), len(dev))
-    assert report.tokens == len(ids) - 1 == found.counts.sum()
-    assert found.counts[spell.read("a")[0]] == ids.count(spell.read("a")[0])
+    assert report.tokens == len(ids) - 1 == found.preprocessor.counts.sum()
+    assert found.preprocessor.counts[spell.read("a")[0]] == ids.count(spell.read("a")[0])
     assert report.dev_tokens == len(spell.read(dev))
     assert report.held_out
 
 
 def test_words_of_lines(tmp_path: Path) -> None:
     found = prepared(tmp_path, QUIXOTE, "words")
-    ids = found.stream.ids.tolist()
-    assert ids.count(EOS) == report_lines(found) == found.counts[EOS]
-    assert found.report.words == len(QUIXOTE.split()) - len("".join(found.dev).split())
+    ids = found.store.ids.tolist()
+    assert ids.count(EOS) == report_lines(found) == found.preprocessor.counts[EOS]
+    assert found.about.words == len(QUIXOTE.split()) - len("".join(found.dev).split())
 
 
-def report_lines(found: texts.PreparedText) -> int:
-    assert found.report.lines == QUIXOTE.count("\n") - len(found.dev)
-    return found.report.lines
+def report_lines(found: Prepared) -> int:
+    assert found.about.lines == QUIXOTE.count("\n") - len(found.dev)
+    return found.about.lines
 
 
 def test_a_dev_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "dev.txt").write_text("uno dos\ntres\ncuatro")
     found = prepared(tmp_path, QUIXOTE, dev=(str(tmp_path / "dev.txt"),))
     assert found.dev == ["uno dos\n", "tres\n", "cuatro"]
-    assert found.report.characters == len(QUIXOTE)
-    assert not found.report.held_out
-    assert found.report.notes == []
+    assert found.about.characters == len(QUIXOTE)
+    assert not found.about.held_out
+    assert found.about.notes == []
     monkeypatch.setattr(texts, "MOST_DEV", 10)
     (tmp_path / "data" / "prepared.json").unlink()
     found = prepared(tmp_path, QUIXOTE, dev=(str(tmp_path / "dev.txt"),))
     assert found.dev == ["uno dos\n", "tr"]
-    assert "first 10 characters" in found.report.notes[0]
+    assert "first 10 characters" in found.about.notes[0]
 
 
 def test_what_is_prepared_is_opened_again(tmp_path: Path) -> None:
     first = prepared(tmp_path, QUIXOTE)
     (tmp_path / "book.txt").unlink()
     config = TextConfig(files=(str(tmp_path / "book.txt"),))
-    again = prepare(config, TokenizerConfig(unit="characters"), tmp_path / "data", quiet)
-    assert again.report == first.report
+    again = prepare("language_model", tmp_path / "data", data=config, tokenizer=TokenizerConfig(unit="characters"))
+    assert again.about == first.about
     assert again.dev == first.dev
-    assert again.counts.tolist() == first.counts.tolist()
-    assert isinstance(again.stream, Stream)
-    assert again.stream.fingerprint == first.stream.fingerprint
+    assert again.preprocessor.counts.tolist() == first.preprocessor.counts.tolist()
+    assert isinstance(again.store, Stream)
+    assert again.store.fingerprint == first.store.fingerprint
 
 
 def test_lines_left_out_are_listed(tmp_path: Path) -> None:
     found = prepared(tmp_path, QUIXOTE.encode() + b"\xff\xfe broken\n" + QUIXOTE.encode(), invalid_bytes="drop")
     place = QUIXOTE.count("\n") + 1
-    assert sum(found.report.excluded.values()) == 1
+    assert sum(found.about.excluded.values()) == 1
     listed = (tmp_path / "data" / "excluded.tsv").read_text().split("\t")
     assert listed[:2] == [str(tmp_path / "book.txt"), str(place)]
-    assert Spelling(found.tokenizer).text_of(found.stream.ids.tolist()) + "".join(found.dev) == 2 * QUIXOTE
+    assert Spelling(found.preprocessor.tokenizer).text_of(found.store.ids.tolist()) + "".join(found.dev) == 2 * QUIXOTE
 
 
 def test_the_units_of_a_base_are_kept(tmp_path: Path) -> None:
     (tmp_path / "book.txt").write_text(QUIXOTE)
     base = UNITS["words"].tokenizer
     config = TextConfig(files=(str(tmp_path / "book.txt"),))
-    assert prepare(config, TokenizerConfig(unit="words"), tmp_path / "data", quiet, base).tokenizer is base
+    units = TokenizerConfig(unit="words")
+    known = LanguageModelPreprocessor(UNITS["words"], np.zeros(base.size, np.int64))
+    found = prepare("language_model", tmp_path / "data", data=config, tokenizer=units, base=known)
+    assert found.preprocessor.tokenizer.to_json() == base.to_json()
 
 
 # --- faults ---
@@ -282,5 +286,5 @@ def test_damaged_counts() -> None:
 
 def test_dev_lines_as_json() -> None:
     dev = lines_of('a "quoted"\u2028 line\n\n\\n\nlast')
-    assert load(dump(dev)) == dev
-    assert [json.loads(line) for line in dump(dev).split("\n")[:-1]] == dev
+    assert LanguageModelData.load(LanguageModelData.dump(dev)) == dev
+    assert [json.loads(line) for line in LanguageModelData.dump(dev).split("\n")[:-1]] == dev

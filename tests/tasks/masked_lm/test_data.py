@@ -11,7 +11,8 @@ import pytest
 from mirada.contracts import EOS
 from mirada.data.tokenizer import Tokenizer, TokenizerConfig
 from mirada.errors import DataError
-from mirada.tasks.masked_lm.data import DOES_NOT, FOLLOWS, DocumentsConfig, MaskedBatches, documents, prepare
+from mirada.tasks.masked_lm.data import DOES_NOT, FOLLOWS, DocumentsConfig, MaskedBatches, documents
+from tests.preparing import prepare
 
 WORDS = [f"w{number}" for number in range(200)]
 TOKENIZER = Tokenizer.learn([" ".join(WORDS)], 300, "words", mask=True)
@@ -121,18 +122,18 @@ def test_data_that_nothing_can_be_learned_from_is_refused(tmp_path: Path) -> Non
     path = tmp_path / "one.txt"
     path.write_text("una sola línea", encoding="utf-8")
     with pytest.raises(DataError, match="has 1 document; masked modelling needs at least two different ones"):
-        prepare(DocumentsConfig(files=(str(path),)), TokenizerConfig(), tmp_path / "data", lambda *told: None)
+        prepare("masked_lm", tmp_path / "data", data=DocumentsConfig(files=(str(path),)), tokenizer=TokenizerConfig())
 
 
 def test_no_document_is_on_both_sides(tmp_path: Path) -> None:
     path = tmp_path / "many.txt"
     path.write_text("\n\n".join(f"documento número {n} de la lista" for n in range(60)), encoding="utf-8")
     data = DocumentsConfig(files=(str(path),), hold_out=0.2)
-    prepared = prepare(data, TokenizerConfig(unit="words"), tmp_path / "data", lambda *told: None)
-    assert (prepared.report.documents, prepared.report.dev) == (48, 12)
-    again = prepare(data, TokenizerConfig(unit="words"), tmp_path / "data", lambda *told: None)
+    prepared = prepare("masked_lm", tmp_path / "data", data=data, tokenizer=TokenizerConfig(unit="words"))
+    assert (prepared.about.documents, prepared.about.dev) == (48, 12)
+    again = prepare("masked_lm", tmp_path / "data", data=data, tokenizer=TokenizerConfig(unit="words"))
     assert again.dev == prepared.dev
-    assert again.tokenizer.mask == prepared.tokenizer.mask == 4
+    assert again.preprocessor.tokenizer.mask == prepared.preprocessor.tokenizer.mask == 4
 
 
 def test_what_is_left_out_is_listed(tmp_path: Path) -> None:
@@ -141,12 +142,12 @@ def test_what_is_left_out_is_listed(tmp_path: Path) -> None:
     path.write_text("\n\n".join([*texts, texts[0]]), encoding="utf-8")
     dev.write_text(f"{texts[3]}\n\nquince dieciséis diecisiete", encoding="utf-8")
     data = DocumentsConfig(files=(str(path),), dev=(str(dev),))
-    prepared = prepare(data, TokenizerConfig(unit="words"), tmp_path / "data", lambda *told: None)
-    assert (prepared.report.documents, prepared.report.dev) == (2, 2)
-    assert prepared.report.excluded == {
-        "documents of fewer than 4 tokens, too short to hide a word in": 1,
-        "documents that are in the dev set": 1,
-        "exact duplicates of an earlier document": 1,
+    prepared = prepare("masked_lm", tmp_path / "data", data=data, tokenizer=TokenizerConfig(unit="words"))
+    assert (prepared.about.documents, prepared.about.dev) == (2, 2)
+    assert prepared.about.excluded == {
+        "too_few_tokens": 1,
+        "in_dev": 1,
+        "duplicate": 1,
     }
     listed = (tmp_path / "data" / "excluded.tsv").read_text(encoding="utf-8").splitlines()
     assert sorted(tuple(line.split("\t")[:2]) for line in listed) == [
@@ -160,7 +161,7 @@ def test_what_is_held_out_can_be_measured_with(tmp_path: Path) -> None:
     path = tmp_path / "many.txt"
     path.write_text("\n\n".join([*(f"palabra {n}" for n in range(300)), "uno dos tres cuatro cinco"]), encoding="utf-8")
     data = DocumentsConfig(files=(str(path),))
-    prepared = prepare(data, TokenizerConfig(unit="characters"), tmp_path / "data", lambda *told: None)
+    prepared = prepare("masked_lm", tmp_path / "data", data=data, tokenizer=TokenizerConfig(unit="characters"))
     assert prepared.dev == ["uno dos tres cuatro cinco"]
 
 
@@ -169,19 +170,19 @@ def test_a_large_dev_part_is_cut_and_said_to_be(tmp_path: Path, monkeypatch: pyt
     path = tmp_path / "many.txt"
     path.write_text("\n\n".join(f"el documento número {n} es este" for n in range(100)), encoding="utf-8")
     data = DocumentsConfig(files=(str(path),), hold_out=0.1)
-    prepared = prepare(data, TokenizerConfig(unit="words"), tmp_path / "data", lambda *told: None)
-    assert (prepared.report.documents, len(prepared.dev)) == (90, 2)
-    assert prepared.report.notes == ["of the dev set 2 documents (60 characters) are measured with, 8 are not"]
+    prepared = prepare("masked_lm", tmp_path / "data", data=data, tokenizer=TokenizerConfig(unit="words"))
+    assert (prepared.about.documents, len(prepared.dev)) == (90, 2)
+    assert prepared.about.notes == ["2 documents (60 characters) of the dev set are used for evaluation, 8 are not"]
 
 
 def test_bytes_that_are_no_utf8_are_refused_or_counted(tmp_path: Path) -> None:
     path = tmp_path / "many.txt"
     path.write_bytes(b"uno dos tres cuatro\n\ncaf\xe9 seis siete ocho\n\nnueve diez once doce")
     with pytest.raises(DataError, match=r"many.txt, line 3: not UTF-8"):
-        prepare(DocumentsConfig(files=(str(path),)), TokenizerConfig(), tmp_path / "data", lambda *told: None)
+        prepare("masked_lm", tmp_path / "data", data=DocumentsConfig(files=(str(path),)), tokenizer=TokenizerConfig())
     data = DocumentsConfig(files=(str(path),), invalid_bytes="drop")
-    prepared = prepare(data, TokenizerConfig(), tmp_path / "data", lambda *told: None)
-    assert prepared.report.notes == ["documents with bytes that are not UTF-8, which are read as �: 1"]
+    prepared = prepare("masked_lm", tmp_path / "data", data=data, tokenizer=TokenizerConfig())
+    assert prepared.about.findings == {"replaced_bytes": 1}
 
 
 def test_a_dev_part_without_documents_is_refused(tmp_path: Path) -> None:
@@ -189,8 +190,8 @@ def test_a_dev_part_without_documents_is_refused(tmp_path: Path) -> None:
     path.write_text("uno dos tres cuatro\n\ncinco seis siete ocho", encoding="utf-8")
     dev.write_text("\n\n", encoding="utf-8")
     data = DocumentsConfig(files=(str(path),), dev=(str(dev),))
-    with pytest.raises(DataError, match=r"dev.txt: has no documents to measure with"):
-        prepare(data, TokenizerConfig(), tmp_path / "data", lambda *told: None)
+    with pytest.raises(DataError, match=r"dev.txt: has no documents to evaluate with"):
+        prepare("masked_lm", tmp_path / "data", data=data, tokenizer=TokenizerConfig())
 
 
 def test_another_word_is_never_a_special_one() -> None:

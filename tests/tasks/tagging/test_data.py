@@ -15,10 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mirada.contracts import EOS
+from mirada.data.preparation import Prepared
 from mirada.data.tokenizer import Tokenizer, TokenizerConfig, Unit
 from mirada.errors import BundleError, DataError, UsageError
-from mirada.tasks.tagging.data import PreparedTags, prepare
 from mirada.tasks.tagging.tags import TaggedConfig, Tags, as_number, cut, read_tagged
+from tests.preparing import prepare
 
 Sentence = list[tuple[str, str]]
 
@@ -36,20 +37,20 @@ def write(path: Path, rows: Sequence[Sentence]) -> Path:
     return path
 
 
-def prepared(folder: Path, files: Path, base: Tags | None = None, unit: Unit = "subwords", **data: Any) -> PreparedTags:
+def prepared(folder: Path, files: Path, base: Tags | None = None, unit: Unit = "subwords", **data: Any) -> Prepared:
     if "dev" in data:
         data["dev"] = (str(data["dev"]),)
     config = TaggedConfig(files=(str(files),), **data)
-    return prepare(config, TokenizerConfig(unit=unit), folder, lambda *progress: None, base)
+    return prepare("tagging", folder, data=config, tokenizer=TokenizerConfig(unit=unit), base=base)
 
 
-def training(data: PreparedTags) -> list[tuple[list[str], list[str]]]:
+def training(data: Prepared) -> list[tuple[list[str], list[str]]]:
     """The words and tags that the corpus holds."""
     found = []
-    for row in range(len(data.corpus)):
+    for row in range(len(data.store.corpus)):
         ids, marks = (
             side.ids[side.offsets[row] : side.offsets[row + 1]].tolist()
-            for side in (data.corpus.source, data.corpus.target)
+            for side in (data.store.corpus.source, data.store.corpus.target)
         )
         starts = [*np.flatnonzero(marks).tolist(), len(ids)]
         words = data.preprocessor.tokenizer.decode([ids[a:b] for a, b in pairwise(starts)])
@@ -92,16 +93,16 @@ def test_what_a_number_is(tag: str, value: float | None) -> None:
 def test_every_sentence_is_on_one_side(tmp_path: Path, unit: Unit) -> None:
     rows = sentences(60)
     data = prepared(tmp_path / "data", write(tmp_path / "a.conll", rows), hold_out=0.2, unit=unit)
-    assert data.report.held_out
+    assert data.about.held_out
     assert data.preprocessor.labels == ["A", "D", "N", "P", "V"]
     assert len(data.dev) == 12
     both = [(words, tags) for words, tags in [*training(data), *data.dev]]
     assert sorted(both) == sorted(([w for w, _ in row], [t for _, t in row]) for row in rows)
-    assert data.report.words == sum(len(words) for words, _ in training(data))
-    assert data.report.tags == {tag: sum(tags.count(tag) for _, tags in training(data)) for tag in data.report.tags}
+    assert data.about.words == sum(len(words) for words, _ in training(data))
+    assert data.about.tags == {tag: sum(tags.count(tag) for _, tags in training(data)) for tag in data.about.tags}
     again = prepared(tmp_path / "data", tmp_path / "a.conll", hold_out=0.5)  # opened, not made anew
     assert again.dev == data.dev
-    assert again.report == data.report
+    assert again.about == data.about
 
 
 def test_a_tag_that_occurs_once_is_learned_from(tmp_path: Path) -> None:
@@ -121,17 +122,17 @@ def test_what_occurs_again(tmp_path: Path) -> None:
     other = [(word, "N") for word, _ in rows[3]]
     file = write(tmp_path / "a.conll", [*rows, *rows[:5], other])
     data = prepared(tmp_path / "drop", file)
-    assert data.report.excluded == {"exact duplicates of an earlier sentence [--set data.duplicates=keep]": 5}
+    assert data.about.excluded == {"duplicate": 5}
     listed = (tmp_path / "drop" / "excluded.tsv").read_text().splitlines()
     assert len(listed) == 5
     lines = file.read_text().splitlines()
     for row, place in zip(rows, listed, strict=False):
-        name, line, reason = place.split("\t")
-        assert (name, reason) == (str(file), "exact duplicates of an earlier sentence")
+        name, line, reason, _ = place.split("\t")
+        assert (name, reason) == (str(file), "duplicate")
         assert lines[int(line)] == "\t".join(row[1])  # the second word is the one that differs
-    assert data.report.contradictions == 1
+    assert data.about.contradictions == 1
     kept = prepared(tmp_path / "keep", file, duplicates="keep", hold_out=0.4)
-    assert kept.report.training + kept.report.dev == 46
+    assert kept.about.training + kept.about.dev == 46
     dev, learned = ({tuple(words) for words, _ in part} for part in (kept.dev, training(kept)))
     assert not dev & learned
 
@@ -143,12 +144,12 @@ def test_long_and_damaged_sentences_are_left_out_and_listed(tmp_path: Path) -> N
     with file.open("a") as out:
         out.write("\nthe\tD\ndog\n\nthe\tD\ndog\t\n")
     data = prepared(tmp_path / "data", file, max_tokens=40, unit="symbols", hold_out=0.01)
-    assert data.report.read == 33
-    assert data.report.training + data.report.dev == 30
-    assert data.report.excluded == {
-        "sentences with a line with another number of cells": 1,
-        "sentences with a word without a tag": 1,
-        "sentences with more than 40 tokens [--set data.max_tokens=80]": 1,
+    assert data.about.read == 33
+    assert data.about.training + data.about.dev == 30
+    assert data.about.excluded == {
+        "cell_count": 1,
+        "no_tag": 1,
+        "too_many_tokens": 1,
     }
     assert len((tmp_path / "data" / "excluded.tsv").read_text().splitlines()) == 3
     with pytest.raises(DataError, match="all sentences have over 4 tokens"):
@@ -159,14 +160,14 @@ def test_a_dev_file(tmp_path: Path) -> None:
     rows = sentences(40)
     file, dev = write(tmp_path / "a.conll", rows), write(tmp_path / "dev.conll", [*rows[:4], sentences(41)[40]])
     data = prepared(tmp_path / "data", file, dev=dev)
-    assert not data.report.held_out
-    assert (data.report.training, data.report.dev) == (36, 5)
-    assert data.report.excluded == {"sentences that are also in the dev set": 4}
+    assert not data.about.held_out
+    assert (data.about.training, data.about.dev) == (36, 5)
+    assert data.about.excluded == {"in_dev": 4}
     write(dev, [*rows[:4], [("a", "X"), ("b", "N"), ("c", "Y")]])
     with pytest.raises(DataError, match="the dev set has the tags 'X', 'Y', which no training sentence has"):
         prepared(tmp_path / "other", file, dev=dev)
     dev.write_text("the\tD\n\ndog\t\n")
-    with pytest.raises(DataError, match=r"dev.conll, line 3: a sentence with a word without a tag; .* read whole"):
+    with pytest.raises(DataError, match=r"dev.conll, line 3: sentences with a word without a tag; .* read whole"):
         prepared(tmp_path / "third", file, dev=dev)
 
 
@@ -205,8 +206,8 @@ def twice(rows: list[Sentence]) -> list[Sentence]:
 def test_what_tags_are_taken_for(tmp_path: Path, rows: list[Sentence], tags: str, numeric: bool, note: str) -> None:
     data = prepared(tmp_path / "data", write(tmp_path / "a.conll", rows), tags=tags)
     assert data.preprocessor.numeric == numeric
-    assert note in data.report.notes[-1]
-    assert (data.numbers is not None) == numeric
+    assert note in data.about.notes[-1]
+    assert (data.store.numbers is not None) == numeric
     assert (data.preprocessor.sizes.numeric_outputs, data.preprocessor.sizes.outputs) == (
         numeric,
         len(data.preprocessor.labels) or 1,
@@ -216,19 +217,19 @@ def test_what_tags_are_taken_for(tmp_path: Path, rows: list[Sentence], tags: str
 def test_numbers_are_kept_with_their_scale(tmp_path: Path) -> None:
     rows = numbered(200, "1000000{}.25")
     data = prepared(tmp_path / "data", write(tmp_path / "a.conll", rows))
-    assert data.numbers is not None
-    marks = data.corpus.target.ids
+    assert data.store.numbers is not None
+    marks = data.store.corpus.target.ids
     held = {words[1] for words, _ in data.dev}
     expected = np.array([float(tag) for row in rows if row[1][0] not in held for _, tag in row])
-    np.testing.assert_array_equal(data.numbers[marks > 0], expected)
-    assert np.isnan(data.numbers[marks == 0]).all()
+    np.testing.assert_array_equal(data.store.numbers[marks > 0], expected)
+    assert np.isnan(data.store.numbers[marks == 0]).all()
     assert len(marks) > len(expected)
     assert data.preprocessor.mean == pytest.approx(expected.mean(), rel=1e-12)
     assert data.preprocessor.deviation == pytest.approx(expected.std(), rel=1e-9)
     other = [[(word, f"{tag}1") for word, tag in row] for row in rows]
     moved = prepared(tmp_path / "other", write(tmp_path / "b.conll", other))
-    assert moved.corpus.fingerprint == data.corpus.fingerprint
-    assert moved.report.fingerprint != data.report.fingerprint
+    assert moved.store.corpus.fingerprint == data.store.corpus.fingerprint
+    assert moved.about.fingerprint != data.about.fingerprint
 
 
 # ── what is refused ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -277,7 +278,7 @@ def test_bad_files(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there must be two"):
         prepared(tmp_path / "data", file, columns=("1",))
     (tmp_path / "empty").write_text("")
-    with pytest.raises(DataError, match="has no tagged sentences to measure with"):
+    with pytest.raises(DataError, match="has no tagged sentences to evaluate with"):
         read_tagged(TaggedConfig(files=("x",)).open((str(tmp_path / "empty"),)))
 
 
@@ -287,8 +288,8 @@ def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"line 121: not UTF-8.*--set data.invalid_bytes=drop"):
         prepared(tmp_path / "data", file)
     data = prepared(tmp_path / "other", file, invalid_bytes="drop")
-    assert data.report.excluded == {"sentences with bytes that are not UTF-8": 1}
-    assert data.report.training + data.report.dev == 20
+    assert data.about.excluded == {"invalid_bytes": 1}
+    assert data.about.training + data.about.dev == 20
 
 
 # ── with a base ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -300,7 +301,7 @@ def test_a_base_decides_pieces_labels_and_scale(tmp_path: Path) -> None:
     data = prepared(tmp_path / "data", write(tmp_path / "b.conll", new), base)
     assert data.preprocessor.labels == base.labels
     assert data.preprocessor.tokenizer.to_json() == base.tokenizer.to_json()
-    assert data.report.tags["A"] == 0
+    assert data.about.tags["A"] == 0
     assert data.preprocessor.unseen([["the", "thex", "xx"]]) == [[False, False, True]]
     with pytest.raises(DataError, match=r"the base does not have the tags 'X'; it has A, D, N, P, V"):
         prepared(tmp_path / "other", write(tmp_path / "c.conll", [*new, [("a", "X")]]), base)

@@ -19,11 +19,12 @@ from mirada import models
 from mirada.contracts import EOS, SequenceBatch, SequenceEncoder
 from mirada.data.tokenizer import TokenizerConfig
 from mirada.errors import ConfigError, DataError, InputError
-from mirada.tasks.tagging.data import prepare
+from mirada.tasks.tagging.data import TaggedBatches
 from mirada.tasks.tagging.model import NumberedWord, TaggedWord, TaggingModel, _shortened, words_of
 from mirada.tasks.tagging.tags import TaggedConfig
-from mirada.tasks.tagging.task import TaggedBatches, TaggingTask
+from mirada.tasks.tagging.task import TaggingTask
 from mirada.training.losses import LabelLoss, SquaredErrorLoss
+from tests.preparing import prepare
 
 Sentence = list[tuple[str, str]]
 TINY: dict[str, Any] = {
@@ -345,8 +346,9 @@ def test_objectives() -> None:
 
 def characters(tmp_path: Path, rows: list[Sentence], hears: bool) -> TaggedBatches:
     config = TaggedConfig(files=(str(write(tmp_path / "a.conll", rows)),), hold_out=0.01)
-    data = prepare(config, TokenizerConfig(unit="characters"), tmp_path / "data", lambda *progress: None)
-    return TaggedBatches(data.corpus, 10_000, 1, data, hears)
+    data = prepare("tagging", tmp_path / "data", data=config, tokenizer=TokenizerConfig(unit="characters"))
+    corpus, numbers = data.store
+    return TaggedBatches(corpus, 10_000, 1, numbers, data.preprocessor, data.about.fingerprint, hears)
 
 
 @pytest.mark.parametrize("hears", [False, True])
@@ -360,7 +362,7 @@ def test_a_batch(tmp_path: Path, hears: bool, numeric: bool) -> None:
         for letter, sizes in zip("abcdefghijkl", lengths, strict=True)
     ]
     plan = characters(tmp_path, rows, hears)
-    preprocessor = plan.data.preprocessor
+    preprocessor = plan.tags
     (group,) = plan.epoch(0)
     batch = plan.load(group)
     assert batch.truth is not None

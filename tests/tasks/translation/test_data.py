@@ -11,26 +11,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mirada.data.checks import CheckConfig
+from mirada.data.preparation import Prepared
 from mirada.data.sources import DataConfig
 from mirada.data.tokenizer import TokenizerConfig
 from mirada.errors import DataError
-from mirada.tasks.translation.data import Prepared, prepare
 from tests import toy
+from tests.preparing import prepare
 
 SMALL = TokenizerConfig(vocabulary=300)
 
 
 def ready(folder: Path, data: DataConfig, tokenizer: TokenizerConfig = SMALL) -> Prepared:
-    return prepare(data, CheckConfig(), tokenizer, folder, lambda what, done, total: None)
+    return prepare("translation", folder, data=data, tokenizer=tokenizer)
 
 
 def texts(prepared: Prepared) -> list[tuple[str, str]]:
     """The training pairs, decoded again."""
     found = []
     for side, tokenizer in (
-        (prepared.corpus.source, prepared.source_tokenizer),
-        (prepared.corpus.target, prepared.target_tokenizer),
+        (prepared.store.source, prepared.preprocessor.source),
+        (prepared.store.target, prepared.preprocessor.target),
     ):
         bounds = zip(side.offsets[:-1], side.offsets[1:], strict=True)
         found.append(tokenizer.decode([side.ids[begin:end].tolist() for begin, end in bounds]))
@@ -52,13 +52,12 @@ def test_every_pair_is_in_training_or_dev_or_listed(tmp_path: Path) -> None:
     ]
     (tmp_path / "p.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     prepared = ready(tmp_path / "data", DataConfig(files=(str(tmp_path / "p.tsv"),)))
-    report = prepared.report
+    report = prepared.about
     assert report.read == 208
     assert report.training + report.dev + sum(report.excluded.values()) == 208
     assert report.excluded == {
-        "blank lines": 1, "lines with one side only": 2, "texts of over 20,000 characters": 1,
-        "sentences of more words than data.max_tokens": 1, "exact duplicates of an earlier pair": 1,
-        "sides of very different length": 1, "over 100 tokens": 1,
+        "blank": 1, "one_sided": 2, "too_long": 1, "too_many_words": 1, "duplicate": 1, "length_ratio": 1,
+        "too_many_tokens": 1,
     }  # fmt: skip
     listed = [line.split("\t")[1] for line in (tmp_path / "data" / "excluded.tsv").read_text().splitlines()]
     assert sorted(map(int, listed)) == [11, 12, 13, 14, 15, 16, 17, 18]
@@ -82,7 +81,7 @@ def test_no_dev_sentence_is_in_training_on_either_side(tmp_path_factory: pytest.
     assert not {s for s, _ in training} & {s for s, _ in dev}
     assert not {t for _, t in training} & {t for _, t in dev}
     assert set(training) | set(dev) == set(rows)
-    assert prepared.report.held_out
+    assert prepared.about.held_out
 
 
 def test_several_references_are_several_training_pairs(tmp_path: Path) -> None:
@@ -90,7 +89,7 @@ def test_several_references_are_several_training_pairs(tmp_path: Path) -> None:
     (tmp_path / "dev.tsv").write_text("a\tb\tc\n")
     data = DataConfig(files=(str(tmp_path / "p.tsv"),), dev=(str(tmp_path / "dev.tsv"),))
     prepared = ready(tmp_path / "data", data)
-    assert prepared.report.training == 120
+    assert prepared.about.training == 120
     assert prepared.dev == [("a", ("b", "c"))]
 
 
@@ -100,7 +99,7 @@ def test_dev_pairs_are_left_out_of_training(tmp_path: Path) -> None:
     toy.write(tmp_path / "dev.tsv", [*rows[:7], ("nuevo", "new")])
     data = DataConfig(files=(str(tmp_path / "p.tsv"),), dev=(str(tmp_path / "dev.tsv"),))
     prepared = ready(tmp_path / "data", data)
-    assert prepared.report.excluded == {"pairs that are also in the dev or test set": 7}
+    assert prepared.about.excluded == {"in_dev": 7}
     assert set(texts(prepared)) == set(rows[7:])
 
 
@@ -110,8 +109,8 @@ def test_what_cannot_be_measured_with_is_counted(tmp_path: Path) -> None:
     toy.write(tmp_path / "dev.tsv", [*rows[:7], ("", ""), ("solo", ""), ("", "only")])
     data = DataConfig(files=(str(tmp_path / "p.tsv"),), dev=(str(tmp_path / "dev.tsv"),))
     prepared = ready(tmp_path / "data", data)
-    assert prepared.report.dev == 7
-    said = [note for note in prepared.report.diagnosis["notes"] if "passed over" in note]
+    assert prepared.about.dev == 7
+    said = [note for note in prepared.about.notes if "left out of" in note]
     assert [note.partition(": ")[2] for note in said] == ["1 (blank lines)", "2 (lines with one side only)"]
 
 
@@ -121,10 +120,10 @@ def test_what_is_prepared_is_opened_again_without_the_files(tmp_path: Path) -> N
     first = ready(tmp_path / "data", data, TokenizerConfig(vocabulary=300, joint=False))
     pairs.unlink()
     again = ready(tmp_path / "data", data, TokenizerConfig(vocabulary=300, joint=False))
-    assert again.report == first.report
+    assert again.about == first.about
     assert again.dev == first.dev
     assert texts(again) == texts(first)
-    assert again.source_tokenizer.to_json() != again.target_tokenizer.to_json()
+    assert again.preprocessor.source.to_json() != again.preprocessor.target.to_json()
 
 
 def test_a_preparation_that_was_cut_off_is_made_anew(tmp_path: Path) -> None:
@@ -134,8 +133,8 @@ def test_a_preparation_that_was_cut_off_is_made_anew(tmp_path: Path) -> None:
     (tmp_path / "data" / "prepared.json").unlink()
     (tmp_path / "data" / "corpus" / "source.ids").write_bytes(b"half")
     again = ready(tmp_path / "data", data)
-    assert again.report == first.report
-    assert np.array_equal(again.corpus.source.ids, first.corpus.source.ids)
+    assert again.about == first.about
+    assert np.array_equal(again.store.source.ids, first.store.source.ids)
 
 
 def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:

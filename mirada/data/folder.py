@@ -1,6 +1,6 @@
 """The folder that prepared data is kept in: its report is written last, with the size and sha256 of all other files.
 
-So its presence means that all of it is there, and what was altered since is found when a run is resumed.
+So its presence means that all of it is there, and a change since then is found when a run is resumed.
 """
 
 from __future__ import annotations
@@ -76,14 +76,14 @@ def _digest(content: BinaryIO) -> str:
 
 
 def check_dev(dev: Sized, path: Path) -> None:
-    """Refuse a dev set that nothing can be measured with."""
+    """Refuse an empty dev set."""
     if not len(dev):
         raise DataError(f"{path}: is damaged (it has no examples)")
 
 
 @contextmanager
 def reopening(folder: Path) -> Iterator[None]:
-    """Whatever is wrong with prepared data can be mended by preparing it again: say so."""
+    """Say that whatever is wrong with prepared data can be mended by preparing it again."""
     try:
         yield
     except (DataError, BundleError) as fault:

@@ -1,0 +1,1 @@
+"""A task, a model and a reader for Mirada from another distribution."""
