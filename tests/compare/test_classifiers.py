@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,9 +15,7 @@ from mirada.bundle import read_card
 from mirada.compare import report, task_report
 from mirada.compare.results import Comparison
 from mirada.compare.runner import SCORED, _plan
-from mirada.compare.sequence_report import encoder_path
 from mirada.tasks import packages
-from mirada.tasks.classification.report import accuracy_by_length
 from tests.compare.conftest import BAD, GOOD, HOSTILE, Resumed, digests
 from tests.compare.page_parts import Page, check_alone, check_order
 
@@ -44,7 +41,7 @@ def test_order_is_more_than_words(comparison: Comparison) -> None:
     assert f"{lstm.score():.1f} accuracy" in comparison.verdict or comparison.ranking[0].name == "transformer"
 
 
-def test_an_interrupted_comparison_goes_on(classifiers: Resumed) -> None:
+def test_an_interrupted_comparison_is_resumed(classifiers: Resumed) -> None:
     out = classifiers.comparison.out
     assert digests(out / "models" / "bag") == classifiers.first
     assert f"already trained: {out / 'models' / 'bag'}" in classifiers.notes
@@ -105,15 +102,6 @@ def test_a_preset_has_no_say_in_the_data(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert plan["lstm"] == trained
 
 
-def test_every_length_is_in_one_class() -> None:
-    lengths = [1, 50, 51, 100, 200, 400, 401, 900]
-    rows = accuracy_by_length(lengths, [True, False, True, True, True, False, True, False])
-    assert [row.name for row in rows] == ["1–50", "51–100", "101–200", "201–400", "401–900"]
-    assert [(row.count, row.value) for row in rows] == [(2, 50), (2, 100), (1, 100), (1, 0), (2, 50)]
-    short = accuracy_by_length([5, 6, 50], [True, True, False])  # no text is long, so the classes are finer
-    assert [(row.name, row.value) for row in short] == [("1–5", 100), ("6–10", 100), ("21–50", 0)]
-
-
 # ── the page ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -169,26 +157,6 @@ def test_hostile_labels_and_texts_are_text(html: str, comparison: Comparison) ->
     rendered = report.render(replace(comparison, models=many, preset=HOSTILE, facts=[(HOSTILE, HOSTILE)]))
     assert "<script" not in rendered
     assert Page(rendered).text["confusion"].count("times") == 3  # too wide for a matrix: the worst confusions
-
-
-# ── paths ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize(
-    ("settings", "bidirectional", "begins", "steps"),
-    [
-        ({"name": "lstm"}, True, "n − 1, forward and back", {8: 7, 16: 15}),
-        ({"name": "jordan"}, False, "n − 1, forward only", {8: 7, 16: 15}),
-        ({"name": "transformer"}, False, "1", {8: 1, 16: 1}),
-        ({"name": "bag", "ngrams": 1}, False, "none: it ignores the order", {}),
-        ({"name": "bag", "ngrams": 2}, False, "none: it ignores the order beyond 2 words in a row", {}),
-        ({"name": "memoryless"}, False, "none: it reads every word alone", {}),
-    ],
-)
-def test_the_longest_paths(settings: dict[str, Any], bidirectional: bool, begins: str, steps: dict[int, int]) -> None:
-    found = encoder_path(settings, bidirectional, (8, 16))
-    assert found is not None
-    assert (found.formula, found.steps) == (begins, steps)
 
 
 def test_a_bidirectional_network_says_so(comparison: Comparison) -> None:

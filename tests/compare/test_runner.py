@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import deque
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +11,14 @@ import pytest
 import mirada
 from mirada import config as configuration
 from mirada.bundle import read_card
-from mirada.compare import measurements, task_report
-from mirada.compare.sequence_report import encoder_path
+from mirada.compare import task_report
 from mirada.errors import DataError, MiradaError, UsageError
-from mirada.tasks.translation.report import path_lengths
 from mirada.training.workspace import locked
 from tests import toy
 from tests.compare.conftest import HOSTILE, MODELS, SETTINGS, Resumed, ask, digests
 
 
-def test_an_interrupted_comparison_goes_on(resumed: Resumed) -> None:
+def test_an_interrupted_comparison_is_resumed(resumed: Resumed) -> None:
     out = resumed.comparison.out
     assert resumed.message == f"interrupted; {out} is kept: run the same command to resume"
     assert digests(out / "models" / MODELS[0]) == resumed.first
@@ -92,88 +89,6 @@ def test_samples_go_from_short_to_long(resumed: Resumed) -> None:
     assert task_report.spread(range(15)) == [0, 2, 4, 6, 8, 10, 12, 14]
 
 
-# ── measurements ──────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-Node = tuple[str, int]
-
-
-def graph(model: dict[str, Any], n: int) -> list[tuple[Node, Node]]:
-    """Which position hears from which in one step: n source words, n target words."""
-    everywhere = [(i, j) for i in range(1, n + 1) for j in range(1, n + 1)]
-    if model["name"] == "transformer":
-        looks = [(("source", i), ("source", j)) for i, j in everywhere]
-        return [*looks, *((("source", i), ("target", j)) for i, j in everywhere)]
-    steps: list[tuple[Node, Node]] = [(("source", i), ("source", i + 1)) for i in range(1, n)]
-    steps += [(("source", n), ("state", 0)), *((("state", j), ("state", j + 1)) for j in range(n))]
-    if model["bidirectional"]:
-        steps += [(("backward", i + 1), ("backward", i)) for i in range(1, n)] + [(("backward", 1), ("state", 0))]
-    if model["attention"] != "none":
-        steps += [(("source", i), ("target", j)) for i, j in everywhere]
-    return steps
-
-
-def distances(steps: list[tuple[Node, Node]], word: int) -> dict[Node, int]:
-    """From a source word, which begins in both directions, to everywhere."""
-    found: dict[Node, int] = {("source", word): 0, ("backward", word): 0}
-    queue = deque(found)
-    while queue:
-        node = queue.popleft()
-        for before, after in steps:
-            if before == node and after not in found:
-                found[after] = found[node] + 1
-                queue.append(after)
-    return found
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        {"name": "seq2seq-lstm", "attention": "none", "bidirectional": False},
-        {"name": "seq2seq-lstm", "attention": "none", "bidirectional": True},
-        {"name": "seq2seq-gru", "attention": "dot", "bidirectional": True},
-        {"name": "transformer"},
-    ],
-)
-def test_the_longest_paths_are_those_of_the_graph(model: dict[str, Any]) -> None:
-    across, within = path_lengths(model).values()
-    for n in (8, 16):
-        steps, words = graph(model, n), range(1, n + 1)
-        far = {i: distances(steps, i) for i in words}
-        # The state after a word is where it comes out, with or without a look at the source.
-        assert across.steps[n] == max(
-            min(far[i].get(("target", j), 999), far[i].get(("state", j), 999)) for i in words for j in words
-        )
-        assert within.steps[n] == max(far[i]["source", j] for i in words for j in words if i < j)
-        readable = across.formula.replace("⌊", "(").replace("⌋", ")").replace("−", "-").replace("/", "//")
-        assert eval(readable.replace("2n", "2*n"), {"n": n}) == across.steps[n]
-
-
-def test_an_architecture_that_nobody_has_counted_has_no_paths() -> None:
-    assert path_lengths({"name": "something-new"}) == {}
-    assert encoder_path({"name": "something-new"}, False, (8,)) is None
-
-
-def test_training_speed_leaves_out_validations_and_breaks() -> None:
-    def step(seconds: float, tokens: int) -> dict[str, Any]:
-        return {"kind": "step", "seconds": seconds, "tokens": tokens}
-
-    forecast = {"kind": "forecast", "tokens_per_second": 7.0}
-    validation = {"kind": "validation", "seconds": 30.0}
-    events = [forecast, step(1, 50), step(3, 200), validation, step(40, 900), step(41, 100)]
-    assert measurements.training_speed(events) == pytest.approx(300 / 3)
-    assert measurements.training_speed([forecast, step(1, 50)]) == 7.0
-    assert measurements.training_speed([step(1, 50)]) is None
-
-
-def test_jobs_take_turns_and_the_first_round_does_not_count(quick: None) -> None:
-    done: list[str] = []
-    jobs = {name: (lambda name=name: done.append(name)) for name in "ab"}
-    seconds = measurements.median_seconds(jobs, lambda done, total: None)
-    assert "".join(done) == "ab" * (1 + measurements.FEWEST_ROUNDS)
-    assert set(seconds) == {"a", "b"}
-
-
 # ── refusals ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -215,7 +130,7 @@ def test_a_directory_that_is_something_else_is_not_touched(toy_tsv: Path, tmp_pa
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
-def test_a_comparison_that_is_going_on_is_left_alone(resumed: Resumed) -> None:
+def test_a_running_comparison_is_left_alone(resumed: Resumed) -> None:
     out = resumed.comparison.out
     before = digests(out)
     with locked(out), pytest.raises(UsageError, match="another process"):
@@ -245,7 +160,7 @@ def test_other_data_or_settings_are_refused(resumed: Resumed, tmp_path: Path) ->
     (out / "compare.json").write_text(manifest)
 
 
-def test_bad_data_can_be_mended_a_model_can_join_and_all_can_begin_anew(quick: None, tmp_path: Path) -> None:
+def test_bad_data_can_be_fixed_models_added_and_all_replaced(quick: None, tmp_path: Path) -> None:
     pairs, out = toy.write(tmp_path / "pairs.tsv", toy.pairs(5)), tmp_path / "out"
     settings = {**SETTINGS, "model": {"width": 16, "dropout": 0.0}}
     with pytest.raises(DataError, match="5 usable sentence pairs"):
