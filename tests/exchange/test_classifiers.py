@@ -1,4 +1,4 @@
-"""Published classifiers of texts and taggers of words become bundles for these tasks, and say what they said."""
+"""Published text classifiers and taggers become bundles for these tasks, with the same predictions."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def theirs_ids(text: str) -> Tensor:
 # --- classes of texts ---
 
 
-def test_texts_have_the_same_classes(tmp_path: Path) -> None:
+def test_text_classification_matches_transformers(tmp_path: Path) -> None:
     theirs = saved(tmp_path / "published", CLASSES, NAMED)
     import_checkpoint(tmp_path / "published", tmp_path / "bundle")
     model = mirada.load(tmp_path / "bundle", device="cpu")
@@ -87,7 +87,7 @@ def taught(folder: Path, data: str) -> Any:
     return mirada.load(folder / "out")
 
 
-def test_classes_are_taught_further(tmp_path: Path) -> None:
+def test_a_classifier_can_be_fine_tuned(tmp_path: Path) -> None:
     saved(tmp_path / "published", CLASSES, {0: "bad", 1: "good"})
     import_checkpoint(tmp_path / "published", tmp_path / "bundle")
     chance = random.Random(1)
@@ -102,7 +102,7 @@ def test_classes_are_taught_further(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pooler", [False, True])
-def test_words_have_the_same_tags(tmp_path: Path, pooler: bool) -> None:
+def test_tagging_matches_transformers(tmp_path: Path, pooler: bool) -> None:
     theirs = saved(tmp_path / "published", TAGS, ENTITIES)
     if pooler:  # as older checkpoints have it
         weights = load_file(tmp_path / "published/model.safetensors")
@@ -131,7 +131,7 @@ def test_words_have_the_same_tags(tmp_path: Path, pooler: bool) -> None:
     assert done.stdout == "".join(f"{word.word}\t{word.tag}\n" for word in model.tag("the baby")) + "\n"
 
 
-def test_tags_are_taught_further(tmp_path: Path) -> None:
+def test_a_tagger_can_be_fine_tuned(tmp_path: Path) -> None:
     saved(tmp_path / "published", TAGS, ENTITIES)
     import_checkpoint(tmp_path / "published", tmp_path / "bundle")
     chance = random.Random(1)
@@ -172,7 +172,7 @@ def test_without_names_classes_have_numbers(tmp_path: Path) -> None:
         (TAGS, {"id2label": {"0": "O"}}, "should name the classes 0 to 2"),
     ],
 )
-def test_what_is_not_known_is_refused(tmp_path: Path, kind: str, change: dict[str, Any], message: str) -> None:
+def test_unsupported_settings_are_refused(tmp_path: Path, kind: str, change: dict[str, Any], message: str) -> None:
     saved(tmp_path, kind, NAMED)
     configure(tmp_path, **change)
     with pytest.raises(DataError) as caught:

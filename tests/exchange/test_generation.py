@@ -1,4 +1,4 @@
-"""What imported models write, translate and fill is what `transformers` does with the same checkpoint, id by id."""
+"""Imported models generate, translate and fill gaps exactly like `transformers`, token by token."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_a_prompt_is_what_the_published_model_sees(prompt: str, gpt2: Any) -> No
 
 @pytest.mark.parametrize("penalty", [0.0, 1.0])
 @pytest.mark.parametrize("beam", [1, 3])
-def test_gpt2_writes_the_same(beam: int, penalty: float, gpt2: Any) -> None:
+def test_gpt2_generates_the_same(beam: int, penalty: float, gpt2: Any) -> None:
     _, theirs, words, model, order = gpt2
     ended, different = set(), set()
     for prompt, size in [(prompt, size) for prompt in PROMPTS for size in (1, 2, 4, 20)]:
@@ -140,7 +140,7 @@ def test_a_prompt_longer_than_the_context_is_read_from_its_end(gpt2: Any) -> Non
     assert done.stdout.startswith(prompt)
 
 
-def test_writing_beyond_the_context_goes_on_and_is_said(gpt2: Any) -> None:
+def test_generation_beyond_the_context_continues_and_is_reported(gpt2: Any) -> None:
     folder, _, _, model, _ = gpt2
     written = [model.generate(prompt, tokens=3 * CONTEXT, seed=1).tokens for prompt in PROMPTS]
     assert max(map(len, written)) > CONTEXT
@@ -212,7 +212,7 @@ def marian(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, TranslationMo
 
 
 @pytest.mark.parametrize(("beam", "penalty"), [(1, 1.0), (4, 0.0), (4, 1.0)])
-def test_marian_translates_the_same(beam: int, penalty: float, marian: Any) -> None:
+def test_marian_matches_transformers(beam: int, penalty: float, marian: Any) -> None:
     """Greedy, and by beam search: `early_stopping=False` there is when ours stops too, and both count EOS.
 
     Only what the limit cuts is not the same: `transformers` lets it end for nothing (`forced_eos_token_id`), here it

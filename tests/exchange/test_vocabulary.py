@@ -1,4 +1,4 @@
-"""Published tokenizers cut text as published; only the numbers are Mirada's."""
+"""Published tokenizers tokenize as published; only the ids are Mirada's."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def bpe(tmp_path_factory: pytest.TempPathFactory) -> RenumberedTokenizer:
 @example(text="")
 @example(text=END)
 @example(text=" a\n\n  b's 2024 </s>")
-def test_bytes_are_merged_as_published(bpe: RenumberedTokenizer, text: str) -> None:
+def test_byte_pairs_match_the_reference(bpe: RenumberedTokenizer, text: str) -> None:
     (ids,) = bpe.tokenizer.encode([text])
     assert bpe.order[ids].tolist() == reference_bpe().encode(text).ids
     assert min(ids, default=EOS + 1) > EOS
@@ -137,7 +137,7 @@ def pieces(tmp_path_factory: pytest.TempPathFactory) -> RenumberedTokenizer:
 @example(text="")
 @example(text="[MASK] [CLS] </s> <mask>")
 @example(text="The BABY'S tables, b́ayaba 日日 😀")
-def test_words_are_cut_as_published(pieces: RenumberedTokenizer, text: str) -> None:
+def test_word_pieces_match_the_reference(pieces: RenumberedTokenizer, text: str) -> None:
     (ids,) = pieces.tokenizer.encode([text])
     assert pieces.order[ids].tolist() == reference_word_pieces().encode(text).ids
     assert min(ids, default=UNK) >= UNK

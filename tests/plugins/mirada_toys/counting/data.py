@@ -111,7 +111,7 @@ class CountingData(Preparation[tuple[str, int]]):
         return word, count
 
     def hold_out(self, survey: Survey) -> Mask:
-        return np.arange(len(survey)) % 10 == 0
+        return np.arange(survey.good) % 10 == 0
 
     def learn(self, survey: Survey) -> Letters:
         return self.base or Letters(max(count for _, count in map(self.example, survey.records())))
