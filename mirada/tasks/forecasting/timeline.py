@@ -1,4 +1,4 @@
-"""A series split by time: its first part to learn from, its last for evaluation. Nothing random, nothing known early."""
+"""A series split by time: the first part to learn from, the last for evaluation. Nothing is random."""
 
 from __future__ import annotations
 
