@@ -28,7 +28,7 @@ REASONS = {
     "untranslated": "untranslated",
     "missing_source": "units without a text in the source language",
     "missing_target": "units without a text in the target language",
-    "cell_count": "{nouns} with another number of cells than the first line",
+    "cell_count": "{nouns} with a line with another number of cells",
     "not_text": "values that are not text",
     "not_object": "lines that are not a JSON object",
     "not_array": "lines that are not a JSON array",
@@ -163,7 +163,7 @@ def doubts(source: str, target: str, config: CheckConfig) -> list[str]:
 
 
 def far_apart(lengths: npt.NDArray[np.uint32], ratio: float) -> npt.NDArray[np.bool_]:
-    """Whether lengths in characters, source·2¹⁶ + target [N], are apart by more than `ratio` times the usual."""
+    """Whether lengths in characters, source·2¹⁶ + target [N], differ by more than `ratio` from their usual ratio."""
     usual = float(((lengths & 0xFFFF).sum() + 1) / ((lengths >> 16).sum() + 1))
     source, target = (lengths >> 16).astype(np.float32), (lengths & 0xFFFF).astype(np.float32)
     share = (target + 1) / (source + 1) / np.float32(usual)

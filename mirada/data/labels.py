@@ -11,7 +11,7 @@ import numpy as np
 from mirada.data.preparation import Example, Preparation
 from mirada.data.records import AnyRecord
 from mirada.data.splits import Mask, contradicting, hold_out, repeated
-from mirada.data.survey import TRAINING, Survey
+from mirada.data.survey import DROPPED, TRAINING, Survey
 from mirada.data.text import shown_text
 from mirada.errors import DataError
 
@@ -100,9 +100,9 @@ class LabelledPreparation(Preparation[Example]):
             if label not in self.labels:
                 raise DataError(f"the dev set has the label {shown_text(label)}, which no training {self.noun} has")
         self.report.classes = {label: counts.get(label, 0) for label in self.labels}  # type: ignore[attr-defined]
-        survey.quality.figures["classes"] = dict(counts.most_common())
-        shown = ", ".join(f"{label} {count:,}" for label, count in counts.most_common(8))
-        survey.quality.lines.append(f"{len(counts)} classes: {shown}{', …' * (len(counts) > 8)}")
+        good = Counter(names[number] for number in survey.column(_CLASS)[survey.verdicts != DROPPED].tolist())
+        survey.quality.figures["classes"] = dict(good.most_common())
+        survey.quality.lines.append(f"classes: {shown_classes(dict(good.most_common()))}")
         return dev
 
     def truth(self, survey: Survey) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

@@ -52,6 +52,8 @@ class Preparation(Generic[Example]):
     """The types of `keys`, as letters of `array`; 64 bits each unless given."""
     example_type: ClassVar[Any] = Any
     """The shape of an example in dev.jsonl, as pydantic checks it."""
+    reasons: ClassVar[Mapping[str, str]] = {}
+    """Reasons of its own for leaving records out, and what they mean in words; `checks.REASONS` has those of all."""
     settings: ClassVar[Mapping[str, str]] = {"duplicate": "data.duplicates", "contradiction": "data.contradictions"}
     """The settings (drop or keep) that decide about a reason, where the task has them."""
     keeps: ClassVar[frozenset[str]] = frozenset({"inline_tags_removed", "truncated", "replaced_bytes"})
@@ -97,7 +99,8 @@ class Preparation(Generic[Example]):
         return f"{self.noun}s"
 
     def in_words(self, reason: str) -> str:
-        return in_words(reason, self.noun, self.nouns)
+        """What a reason means."""
+        return self.reasons.get(reason) or in_words(reason, self.noun, self.nouns)
 
     def _setting(self, reason: str) -> tuple[str, str]:
         """The setting that decides about a reason, and its value."""

@@ -31,7 +31,8 @@ def first_of(hashes: Hashes) -> Mask:
     """Those that have not occurred before."""
     order = np.argsort(hashes, kind="stable")
     found = np.ones(len(hashes), dtype=bool)
-    found[order[1:]] = np.diff(hashes[order]) != 0
+    ranked = hashes[order]
+    found[order[1:]] = ranked[1:] != ranked[:-1]
     return found
 
 

@@ -28,10 +28,6 @@ if TYPE_CHECKING:
 TRAINING, HELD, DROPPED = range(3)
 """Verdicts on a record."""
 
-_ORDER = {reason: place for place, reason in enumerate(REASONS)}
-_BITS = {reason: np.uint64(1 << place) for place, reason in enumerate(REASONS)}
-assert len(REASONS) <= 64, "a record's doubts are the bits of one number"
-
 
 def fingerprint(*texts: str) -> int:
     """64 bits of one or more texts, the same on every machine."""
@@ -75,6 +71,9 @@ class Survey:
     ):
         """`refuses` are the reasons that make a finding of what training refuses, in a mere check; None when training:
         then it is refused."""
+        self._order = {reason: place for place, reason in enumerate({**REASONS, **task.reasons})}  # the gravest first
+        self._bits = {reason: np.uint64(1 << place) for reason, place in self._order.items()}
+        assert len(self._order) <= 64, "a record's doubts are the bits of one number"
         self.task, self.spill, self.notify, self.refuses = task, spill, notify, refuses
         self.excluded = Excluded(excluded, task.in_words)
         self.quality = QualityReport(task.nouns)
@@ -112,7 +111,7 @@ class Survey:
             for column, key in zip(self._keys, keys, strict=True):
                 column.append(key)
             found = (*task.doubts(record), *record.marks)
-            doubts.append(sum(1 << _ORDER[reason] for reason in set(found)) if found else 0)
+            doubts.append(sum(1 << self._order[reason] for reason in set(found)) if found else 0)
         self.quality.read = index + 1
         self._doubts = np.frombuffer(doubts, np.uint64)
         self.verdicts = np.zeros(len(doubts), np.uint8)
@@ -150,17 +149,17 @@ class Survey:
         """Let the task compare records with each other, and leave out what it says."""
         found = self._doubts
         for reason, mask in self.task.judge(self):
-            found[mask] |= _BITS[reason]
+            found[mask] |= self._bits[reason]
         present = int(np.bitwise_or.reduce(found)) if len(found) else 0
-        reasons = [reason for reason in REASONS if present & int(_BITS[reason])]
-        why = np.full(len(found), len(REASONS), np.uint8)
+        reasons = [reason for reason in self._order if present & int(self._bits[reason])]
+        why = np.full(len(found), len(self._order), np.uint8)
         for reason in reversed(reasons):
             if self.task.drops(reason):
-                why[(found & _BITS[reason]) != 0] = _ORDER[reason]
-        dropped = why < len(REASONS)
+                why[(found & self._bits[reason]) != 0] = self._order[reason]
+        dropped = why < len(self._order)
         self.verdicts[dropped] = DROPPED
         for reason in reasons:
-            if not self.task.drops(reason) and (count := int(((found & _BITS[reason]) != 0)[~dropped].sum())):
+            if not self.task.drops(reason) and (count := int(((found & self._bits[reason]) != 0)[~dropped].sum())):
                 self.finding(reason).count += count
         if present:
             found[dropped] = 0
@@ -169,9 +168,9 @@ class Survey:
 
     def _show(self, why: npt.NDArray[np.uint8], kept: npt.NDArray[np.uint64]) -> None:
         """List what is left out, and take the first few of each finding as examples."""
-        names = list(REASONS)
-        for place, record in self.at((why < len(REASONS)) | (kept != 0)):
-            if why[place] < len(REASONS):
+        names = list(self._order)
+        for place, record in self.at((why < len(self._order)) | (kept != 0)):
+            if why[place] < len(self._order):
                 self.leave_out(record, names[why[place]])
             else:
                 for reason in [name for bit, name in enumerate(names) if int(kept[place]) >> bit & 1]:
@@ -217,7 +216,7 @@ class Survey:
 
     def report(self) -> QualityReport:
         """All that was found."""
-        self.quality.findings = sorted(self._findings.values(), key=lambda finding: _ORDER[finding.kind])
+        self.quality.findings = sorted(self._findings.values(), key=lambda finding: self._order[finding.kind])
         return self.quality
 
     # ── training and dev ──────────────────────────────────────────────────────────────────────────────────────────

@@ -72,7 +72,7 @@ def choose(
         chosen.append(f"batches of {batch:,} tokens")
     ends = _ends(train, cost, left)
     epochs = min(ends.values(), default=float("inf")) / cost.steps_per_epoch
-    if sections["model"].dropout is None:
+    if getattr(sections["model"], "dropout", 0.0) is None:
         sections["model"] = sections["model"].model_copy(update={"dropout": dropout(epochs)})
         chosen.append(f"dropout {dropout(epochs):g}")
     return Choice(sections, cost, _notes(chosen, ends, epochs, left))

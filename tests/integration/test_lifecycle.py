@@ -204,7 +204,7 @@ class TestHandedOn:
         out = shutil.copytree(tmp_path / "out", tmp_path / "mine", ignore=shutil.ignore_patterns("run", "data"))
         card = json.loads((out / "card.json").read_text())
         assert any(part["lost"] for part in card["scores"]["damage"])
-        assert card["data"]["diagnosis"]["findings"]
+        assert card["data"]["findings"]
         for name, content in files(out).items():
             assert str(tmp_path).encode() not in content, name
             assert b"secreto" not in content, name

@@ -66,11 +66,9 @@ def test_several_files_of_several_formats_train_one_model(tmp_path: Path) -> Non
     data = mirada.load(out).card["data"]
     assert data["read"] == 302
     assert data["training"] + data["dev"] == 300
-    assert data["excluded"] == {"exact duplicates of an earlier pair": 1, "untranslated": 1}
+    assert data["excluded"] == {"duplicate": 1, "untranslated": 1}
     listed = (out / "data" / "excluded.tsv").read_text().splitlines()
-    assert [line.split("\t")[1:] for line in listed] == [
-        ["157", "untranslated"], ["101", "exact duplicates of an earlier pair"],
-    ]  # fmt: skip
+    assert [line.split("\t")[1:3] for line in listed] == [["157", "untranslated"], ["101", "duplicate"]]
     again = run("evaluate", out, tmp_path / "memory.tmx", "--json")
     assert json.loads(again.stdout)["size"] == 50
 
@@ -84,7 +82,9 @@ def test_check_says_what_training_does(tmp_path: Path) -> None:
     assert "43 pairs read: 39 to learn from, 4 left out (9.3%)" in done.stdout
     assert "2   4.7%  pairs that are also in the dev or test set   [--set check.in_dev=keep]" in done.stdout
     assert f"{pairs}:43  tengo 45 → I have 54" in done.stdout.replace("…" + str(pairs)[-39:], str(pairs))
-    assert [line.split("\t")[1] for line in listed.read_text().splitlines()] == ["1", "2", "41", "42"]
+    assert {tuple(line.split("\t")[1:3]) for line in listed.read_text().splitlines()} == {
+        ("1", "in_dev"), ("2", "in_dev"), ("41", "duplicate"), ("42", "one_sided"),
+    }  # fmt: skip
     about = json.loads(run("check", pairs, "--json", "--set", "check.duplicate=keep").stdout)
     assert (about["read"], about["left_out"]) == (43, 1)
     kinds = {finding["kind"]: finding["training"] for finding in about["findings"]}

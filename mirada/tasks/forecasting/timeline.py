@@ -1,4 +1,4 @@
-"""A series split by time: its first part for training, its last for evaluation."""
+"""A series split by time: the first part to learn from, the last for evaluation. Nothing is random."""
 
 from __future__ import annotations
 

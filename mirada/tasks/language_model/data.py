@@ -185,7 +185,7 @@ def read_lines(paths: Sequence[str], lenient: bool = False) -> Iterator[str]:
 
 
 def records_of(paths: Sequence[str], lenient: bool) -> Iterator[Record]:
-    """All lines of the files with their line ends; CR LF is read as LF, and a file's last line always ends."""
+    """All lines of the files, each with its end; CR LF is read as LF, and no file's last line runs into the next."""
     for number, path in enumerate(paths, 1):
         for place, line in enumerate(lines(path, keep_ends=True, lenient=lenient), 1):
             if lenient and has_invalid_bytes(line):

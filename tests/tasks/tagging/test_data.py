@@ -130,7 +130,7 @@ def test_what_occurs_again(tmp_path: Path) -> None:
         name, line, reason, _ = place.split("\t")
         assert (name, reason) == (str(file), "duplicate")
         assert lines[int(line)] == "\t".join(row[1])  # the second word is the one that differs
-    assert data.about.contradictions == 1
+    assert data.about.findings == {"contradiction": 1}
     kept = prepared(tmp_path / "keep", file, duplicates="keep", hold_out=0.4)
     assert kept.about.training + kept.about.dev == 46
     dev, learned = ({tuple(words) for words, _ in part} for part in (kept.dev, training(kept)))

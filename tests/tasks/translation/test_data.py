@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from mirada.data.preparation import Prepared
 from mirada.data.sources import DataConfig
 from mirada.data.tokenizer import TokenizerConfig
-from mirada.errors import DataError
+from mirada.errors import BundleError, DataError
+from mirada.tasks.translation.data import TranslationData
 from tests import toy
 from tests.preparing import prepare
 
@@ -154,3 +155,8 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
 
     few, many = peak(6_000), peak(18_000)
     assert many - few < 64 * 12_000
+
+
+def test_a_dev_example_without_references_is_refused() -> None:
+    with pytest.raises(BundleError, match=r"dev\.jsonl line 2: is damaged"):
+        TranslationData.load('["uno", ["one"]]\n["dos", []]\n')

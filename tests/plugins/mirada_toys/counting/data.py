@@ -96,6 +96,7 @@ class WordBatches(Groups[SequenceBatch]):
 class CountingData(Preparation[tuple[str, int]]):
     noun = "word"
     example_type = tuple[str, int]
+    reasons = {"not_a_word": "words with other letters than a to z"}
 
     def open(self, paths: Sequence[str]) -> Sources:
         return Sources([(path, "words and numbers", read(path)) for path in paths])

@@ -1,0 +1,34 @@
+"""Seconds, pairs a second and peak memory of preparing sentence pairs: `python -m bench.preparing PAIRS.tsv.gz en pt`.
+
+Pin it to one core to compare (`RAYON_NUM_THREADS=1 taskset -c 1 …`).
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from mirada.data.checks import CheckConfig
+from mirada.data.preparation import prepare
+from mirada.data.sources import DataConfig
+from mirada.data.tokenizer import TokenizerConfig
+from mirada.tasks.translation.data import TranslationData
+
+
+def main(pairs: str, source: str | None = None, target: str | None = None) -> None:
+    data = DataConfig(files=(pairs,), source_language=source, target_language=target)
+    task = TranslationData({"data": data, "check": CheckConfig(), "tokenizer": TokenizerConfig()})
+    with tempfile.TemporaryDirectory() as folder:
+        began, worked = time.perf_counter(), time.process_time()
+        report = prepare(task, Path(folder), lambda what, done, total: None).about
+        seconds, worked = time.perf_counter() - began, time.process_time() - worked
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"{report.read:,} pairs: {seconds:.1f} s ({worked:.1f} s of CPU time), {report.read / seconds:,.0f} pairs/s")
+    print(f"peak memory {peak:,.0f} MiB; data id {report.fingerprint[:16]}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
