@@ -319,7 +319,8 @@ class Stack(Part):
             if past is not None:
                 present.append(kept)
         x = self.final_norm(x)
-        self.record("output", x)
+        if is_recording():
+            self.record("output", x)
         return x, present
 
 
