@@ -67,8 +67,8 @@ class BagConfig(Section):
     activation: Literal["sigmoid", "tanh", "relu", "leaky_relu", "maxout", "elu"] = "relu"
     """g of the hidden layer."""
     dropout: float | None = Field(None, ge=0, lt=1)
-    """The share of n-grams, and of hidden values, that training leaves out. Unless given, by how often the data will be
-    seen: none for a few epochs, up to 0.2 for many."""
+    """Dropout rate of n-grams and of hidden values. By default chosen by the number of epochs: none for a few, up to
+    0.2 for many."""
     max_length: int = Field(20_000, ge=1, le=10_000_000)
     """The most words a text may have."""
 

@@ -23,7 +23,7 @@ from mirada.models.architecture import Architecture, Variant
 from mirada.nn.blocks import Dropout, Headed, KeyValues, LayerConfig, Stack
 from mirada.nn.context import ContextEncoder
 from mirada.nn.positions import positions
-from mirada.parts import OutputHead
+from mirada.parts import OutputHead, is_recording
 
 
 class GPTConfig(Headed):
@@ -128,10 +128,11 @@ class GPT(ContextEncoder):
                 f"model.max_length={self.config.max_length}"
             )
         x = self.embedding(tokens)
-        self.record("embeddings", x)
-        x = self.dropout(self.positions(x, before))
-        self.record("inputs", x)
-        return x
+        inputs: Tensor = self.dropout(self.positions(x, before))
+        if is_recording():
+            self.record("embeddings", x)
+            self.record("inputs", inputs)
+        return inputs
 
 
 ARCHITECTURES = {

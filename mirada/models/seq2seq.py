@@ -30,7 +30,7 @@ from mirada.models.architecture import Architecture, Variant
 from mirada.nn.attention import Attended, Score, scores_by_name
 from mirada.nn.blocks import Dropout
 from mirada.nn.recurrent import Kind, Memory, Recurrent
-from mirada.parts import OutputHead, joined_steps, next_step
+from mirada.parts import OutputHead, is_recording, joined_steps, next_step
 
 
 class Seq2SeqConfig(Section):
@@ -203,7 +203,6 @@ class Seq2Seq(GenerativeNetwork):
     def _decode(self, tokens: Tensor, memory: Memory, source: Source) -> tuple[Tensor, Memory, Tensor | None]:
         """u [R, T, D] for tokens [R, T], the state after them, and where each looked [R, T, S]."""
         x = self.dropout(self.target_embedding(tokens))
-        self.record("target.embeddings", x)
         weights: Tensor | None = None
         if self.score is None:
             u, memory = self._recur(x, memory)
@@ -215,7 +214,9 @@ class Seq2Seq(GenerativeNetwork):
                 s, memory, context, weights = self._step_by_step(x, memory, source)
             u = self._join(context, s)
         u = self.dropout(u)
-        self.record("decoder.output", u)
+        if is_recording():
+            self.record("target.embeddings", x)
+            self.record("decoder.output", u)
         return u, memory, weights
 
     def _recur(self, x: Tensor, memory: Memory) -> tuple[Tensor, Memory]:

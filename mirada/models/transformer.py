@@ -22,7 +22,7 @@ from mirada.contracts import PAD, Batch, GenerativeNetwork, Sizes, State, Step
 from mirada.models.architecture import Architecture, Variant
 from mirada.nn.blocks import Dropout, Headed, KeyValues, LayerConfig, Patches, Stack, suggest_patch
 from mirada.nn.positions import positions, sinusoidal
-from mirada.parts import OutputHead, Role, active_switches, recording
+from mirada.parts import OutputHead, Role, active_switches, is_recording, recording
 
 
 class StacksConfig(Headed):
@@ -191,10 +191,11 @@ class EncoderDecoder(GenerativeNetwork):
 
     def _embed(self, side: str, embedding: nn.Embedding, ids: Tensor, before: int = 0) -> Tensor:
         x = embedding(ids) * math.sqrt(self.config.width)  # §3.4: embeddings are multiplied by √d_model
-        self.record(f"{side}.embeddings", x)
-        x = self.dropout(self.positions(x, before))
-        self.record(f"{side}.inputs", x)
-        return x
+        inputs: Tensor = self.dropout(self.positions(x, before))
+        if is_recording():
+            self.record(f"{side}.embeddings", x)
+            self.record(f"{side}.inputs", inputs)
+        return inputs
 
     def encode(self, batch: Batch) -> Tensor:
         """The encoder's output [B, S, D]."""

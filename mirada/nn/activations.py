@@ -1,6 +1,6 @@
-"""What makes a layer more than linear: h = g(W x + b), with every g of the lecture notes, and maxout.
+"""Activation functions g of a layer h = g(W x + b), and maxout.
 
-A function g works element by element. Maxout is no such function: it has several W and b, and takes the largest.
+g works element by element. Maxout has several W and b, and takes the largest result.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import Literal
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 Activation = Literal["sigmoid", "tanh", "relu", "leaky_relu", "elu", "gelu", "gelu_tanh", "silu", "maxout"]
-"""Everything a layer can end with."""
+"""The activations that a layer can have."""
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "sigmoid": torch.sigmoid,  # σ(z) = 1 / (1 + e^−z)
@@ -28,38 +28,9 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 PIECES = 2
-"""How many linear pieces maxout has, unless told."""
+"""How many linear pieces maxout has by default."""
 
 
 def maxout(z: Tensor, pieces: int = PIECES) -> Tensor:
     """h = max_k z_k, of z [.., P·D] = [z_1, …, z_P] side by side; h is [.., D]        (Goodfellow et al. 2013, §3)"""
     return z.unflatten(-1, (pieces, -1)).amax(-2)
-
-
-class Maxout(nn.Module):
-    """h = max_k (W_k x + b_k): it learns its own g, a convex function made of straight pieces."""
-
-    def __init__(self, inputs: int, outputs: int, pieces: int = PIECES):
-        super().__init__()
-        self.pieces = pieces
-        self.linear = nn.Linear(inputs, pieces * outputs)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return maxout(self.linear(x), self.pieces)
-
-
-class Dense(nn.Module):
-    """h = g(W x + b)"""
-
-    def __init__(self, inputs: int, outputs: int, activation: Activation):
-        super().__init__()
-        self.linear = nn.Linear(inputs, outputs)
-        self.g = ACTIVATIONS[activation]
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.g(self.linear(x))
-
-
-def layer(inputs: int, outputs: int, activation: Activation) -> nn.Module:
-    """One layer of a multi-layer perceptron, from [.., inputs] to [.., outputs]."""
-    return Maxout(inputs, outputs) if activation == "maxout" else Dense(inputs, outputs, activation)

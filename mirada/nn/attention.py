@@ -25,7 +25,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from mirada.parts import Part
+from mirada.parts import Part, is_recording
 
 
 class Attended(NamedTuple):
@@ -197,9 +197,10 @@ class Score(Part):
         scores = self.scores(query, prepared)
         weights = masked_softmax(scores, mask)
         context = weights @ values
-        self.record("scores", scores.unsqueeze(1))
-        self.record("weights", weights.unsqueeze(1))
-        self.record("context", context)
+        if is_recording():
+            self.record("scores", scores.unsqueeze(1))
+            self.record("weights", weights.unsqueeze(1))
+            self.record("context", context)
         return Attended(context, weights)
 
 

@@ -20,7 +20,7 @@ from mirada.config import Section
 from mirada.nn.activations import ACTIVATIONS
 from mirada.nn.attention import Formula, ScaledDotProduct
 from mirada.nn.positions import Positions
-from mirada.parts import Part, active_switches
+from mirada.parts import Part, active_switches, is_recording
 
 FUSED_FROM = 64
 """On a CPU, many queries over fewer keys than this are faster by the plain formula; a single query never is."""
@@ -175,25 +175,27 @@ class MultiHead(Part):
 
     def attend(self, q: Tensor, memory: KeyValues, mask: Tensor | None = None) -> Tensor:
         """The rest of it, [B, T, D], from projected queries [B, H, T, K]."""
-        switches, k, v = active_switches(), memory.k, memory.v
+        switches, k, v, recorded, weights = active_switches(), memory.k, memory.v, is_recording(), None
         few = memory.length < FUSED_FROM and q.shape[2] > 1 and q.device.type == "cpu"
-        if few or self.wants("weights", "scores", "raw_scores"):
+        if few or (recorded and self.wants("weights")):
             heads, weights = self.formula.attend(q, k, v, mask, switches.scale)
-            self.record("weights", weights)
-            if self.wants("scores", "raw_scores"):
-                self.record("raw_scores", self.formula.scores(q, k, scale=False))
-                self.record("scores", self.formula.scores(q, k, switches.scale))
         else:
             heads = self.formula.fused(q, k, v, mask, switches.scale)
-        self.record("q", q)
-        self.record("k", k)
-        self.record("v", v)
         if switches.heads_off and (disabled := switches.disabled_heads(self.path)):
             heads = heads.index_fill(1, torch.tensor(disabled, device=heads.device), 0.0)
-        self.record("heads", heads)
         output: Tensor = self.output(heads.transpose(1, 2).flatten(2))  # [B, H, T, K] -> [B, T, D]
-        self.record("output", output)
+        if recorded:
+            self._record(q, memory, weights, heads, output)
         return output
+
+    def _record(self, q: Tensor, memory: KeyValues, weights: Tensor | None, heads: Tensor, output: Tensor) -> None:
+        for name, tensor in (("q", q), ("k", memory.k), ("v", memory.v), ("heads", heads), ("output", output)):
+            self.record(name, tensor)
+        if weights is not None:
+            self.record("weights", weights)
+        if self.wants("scores", "raw_scores"):
+            self.record("raw_scores", self.formula.scores(q, memory.k, scale=False))
+            self.record("scores", self.formula.scores(q, memory.k, active_switches().scale))
 
 
 class FeedForward(Part):
@@ -209,9 +211,10 @@ class FeedForward(Part):
         inner = self.inner(x)
         activated = self.activation(inner)
         outer: Tensor = self.outer(activated)
-        self.record("inner", inner)
-        self.record("activated", activated)
-        self.record("outer", outer)
+        if is_recording():
+            self.record("inner", inner)
+            self.record("activated", activated)
+            self.record("outer", outer)
         return outer
 
 
@@ -227,17 +230,15 @@ class Residual(Part):
         self.before = config.norm == "pre"
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        added = self.dropout(sublayer(self._normalise(x) if self.before else x))
-        self.record("added", added)
-        x = added if self.path in active_switches().residual_off else x + added
-        x = x if self.before else self._normalise(x)
-        self.record("output", x)
-        return x
-
-    def _normalise(self, x: Tensor) -> Tensor:
-        x = self.norm(x)
-        self.record("norm", x)
-        return x
+        inner = self.norm(x) if self.before else x
+        added = self.dropout(sublayer(inner))
+        total = added if self.path in active_switches().residual_off else x + added
+        output: Tensor = total if self.before else self.norm(total)
+        if is_recording():
+            self.record("norm", inner if self.before else output)
+            self.record("added", added)
+            self.record("output", output)
+        return output
 
 
 class Layer(Part):
@@ -318,7 +319,8 @@ class Stack(Part):
             if past is not None:
                 present.append(kept)
         x = self.final_norm(x)
-        self.record("output", x)
+        if is_recording():
+            self.record("output", x)
         return x, present
 
 

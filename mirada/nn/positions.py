@@ -18,7 +18,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from mirada.parts import Part, Role, active_switches
+from mirada.parts import Part, Role, active_switches, is_recording
 
 
 def sinusoidal(length: int, width: int) -> Tensor:
@@ -56,7 +56,8 @@ class AddedPositions(Positions):
         if not active_switches().positions:
             return x
         vectors = self.table[before : before + x.shape[1]]
-        self.record("vectors", vectors)
+        if is_recording():
+            self.record("vectors", vectors)
         return x + vectors
 
 

@@ -21,7 +21,7 @@ def pad(sequences: Sequence[Sequence[int]]) -> SequenceBatch:
     lengths = [len(ids) for ids in sequences]
     longest = max(lengths, default=0)
     inputs = torch.tensor([[*ids, *[PAD] * (longest - len(ids))] for ids in sequences], dtype=torch.long)
-    return SequenceBatch(inputs, torch.tensor(lengths))
+    return SequenceBatch(inputs.reshape(len(lengths), longest), torch.tensor(lengths, dtype=torch.long))
 
 
 def validation(

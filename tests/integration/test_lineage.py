@@ -10,6 +10,7 @@ import pytest
 
 import mirada
 from mirada.errors import UsageError
+from tests import toy
 
 SMALL: dict[str, Any] = {
     "model": {"width": 64, "layers": 1, "dropout": 0.0},
@@ -51,3 +52,14 @@ def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path: Path, toy_tsv: Path
     mirada.train(resume=tmp_path / "part", steps=24)
     last = "run/checkpoints/step-00000024.safetensors"
     assert (tmp_path / "part" / last).read_bytes() == (whole.path / last).read_bytes()
+
+
+def test_a_transformer_with_rotary_positions_learns_the_toy_language(tmp_path: Path, toy_tsv: Path) -> None:
+    settings = {**toy.TINY, "model": {**toy.TINY["model"], "positions": "rotary"}}
+    model = mirada.train(toy_tsv, out=tmp_path / "bundle", steps=150, settings=settings)
+    bleu = next(score["value"] for score in model.card["scores"]["scores"] if score["name"] == "BLEU")
+    assert bleu > 30
+    again = mirada.load(tmp_path / "bundle")
+    assert again.config["model"]["positions"] == "rotary"
+    text = "el gato rojo ve el tren"
+    assert again.translate(text).text == model.translate(text).text

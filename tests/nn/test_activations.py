@@ -7,10 +7,9 @@ from typing import get_args
 
 import pytest
 import torch
-from torch import Tensor, nn
 
-from mirada.nn import activations, recurrent
-from mirada.nn.activations import ACTIVATIONS, Activation, Dense, Maxout, layer
+from mirada.nn import recurrent
+from mirada.nn.activations import ACTIVATIONS, Activation, maxout
 from mirada.nn.blocks import FeedForward
 from tests.tensors import close, random
 
@@ -44,36 +43,15 @@ def test_there_is_one_place_for_activations() -> None:
 
 @pytest.mark.parametrize("pieces", [1, 2, 3])
 def test_maxout_is_the_largest_of_its_linear_pieces(pieces: int) -> None:
-    network, x = Maxout(4, 5, pieces).double(), random(2, 3, 4)
-    w, b = network.linear.weight.unflatten(0, (pieces, 5)), network.linear.bias.unflatten(0, (pieces, 5))
+    """h = max_k (W_k x + b_k)"""
+    x, w, b = random(2, 3, 4), random(pieces, 5, 4, seed=1), random(pieces, 5, seed=2)
     z = torch.stack([x @ w[k].T + b[k] for k in range(pieces)])
-    close(network(x), z.max(0).values)
-    assert network(x).shape == (2, 3, 5)
+    found = maxout(x @ w.flatten(0, 1).T + b.flatten(), pieces)
+    close(found, z.max(0).values)
+    assert found.shape == (2, 3, 5)
 
 
 def test_maxout_with_two_pieces_can_be_relu_and_absolute_value() -> None:
     x = random(6, 4)
-
-    def pieces(*factors: float) -> Tensor:
-        network = Maxout(4, 4).double()
-        with torch.no_grad():
-            network.linear.weight.copy_(torch.cat([factor * torch.eye(4) for factor in factors]))
-            network.linear.bias.zero_()
-        return network(x)
-
-    close(pieces(0, 1), x.relu())
-    close(pieces(-1, 1), x.abs())
-
-
-@pytest.mark.parametrize("name", get_args(Activation))
-def test_a_layer_is_linear_and_then_its_activation(name: Activation) -> None:
-    network, x = layer(4, 5, name).double(), random(7, 4)
-    assert isinstance(network, Maxout if name == "maxout" else Dense)
-    linear = network.linear
-    assert isinstance(linear, nn.Linear)
-    z = x @ linear.weight.T + linear.bias
-    close(network(x), torch.maximum(*z.chunk(2, -1)) if name == "maxout" else ACTIVATIONS[name](z))
-    assert linear.out_features == (5 * activations.PIECES if name == "maxout" else 5)
-    network(x).sum().backward()
-    assert linear.weight.grad is not None
-    assert linear.weight.grad.any()
+    close(maxout(torch.cat([0 * x, x], -1)), x.relu())
+    close(maxout(torch.cat([-x, x], -1)), x.abs())

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from contextlib import nullcontext
+from dataclasses import replace
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from mirada.contracts import Batch, SequenceBatch, Sizes
 from mirada.models.gpt import GPT, GPTConfig
+from mirada.nn.attention import Attended, masked_softmax
 from mirada.nn.blocks import (
     Dropout,
     FeedForward,
@@ -178,6 +180,30 @@ def test_decoder_continues_from_what_it_kept() -> None:
     rest, kept = decoder.extend(x[:, 2:], kept, None, source)  # several tokens at once, after a past
     close(torch.cat([first, rest], 1), whole)
     assert [memory.length for memory in kept] == [6, 6]
+
+
+class Uniform:
+    """A formula that attends to everything alike."""
+
+    def scores(self, q: Tensor, k: Tensor, scale: bool = True) -> Tensor:
+        return q.new_zeros(*q.shape[:-1], k.shape[-2])
+
+    def attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, scale: bool = True) -> Attended:
+        weights = masked_softmax(self.scores(q, k), mask)
+        return Attended(weights @ v, weights)
+
+    def fused(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, scale: bool = True) -> Tensor:
+        return self.attend(q, k, v, mask).output
+
+
+@pytest.mark.parametrize("s", [7, LONG])
+def test_a_layer_attends_by_the_formula_it_is_given(s: int) -> None:
+    layer = shaken(Layer(replace(layer_config("post"), formula=Uniform())))
+    x = random(2, s, WIDTH)
+    found, _ = layer(x)
+    mean = layer.self_.value(x).mean(1, keepdim=True)
+    y = layer.add_self.norm(x + layer.self_.output(mean))
+    close(found, layer.add_feed_forward.norm(y + layer.feed_forward(y)))
 
 
 def test_future_mask_shows_the_past_and_itself() -> None:

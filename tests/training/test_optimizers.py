@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
 import pytest
 import torch
@@ -16,8 +16,10 @@ from mirada.models.bag import Bag, BagConfig
 from mirada.models.bert import Bert, BertConfig, BertForPretraining
 from mirada.models.gpt import GPT, GPTConfig
 from mirada.models.rnn import RecurrentConfig, RecurrentEncoder
+from mirada.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from mirada.models.transformer import Captioner, CaptionerConfig, Transformer, TransformerConfig
 from mirada.models.vit import ViT, ViTConfig
+from mirada.parts import OutputHead, Part, Role, parameter_roles
 from mirada.training.config import TrainConfig
 from mirada.training.optimizers import Optimizers
 from tests.devices import move_to_meta
@@ -112,7 +114,18 @@ MODELS: dict[str, tuple[Callable[[], nn.Module], tuple[str, ...], set[str]]] = {
         ("patches", "encoder", "decoder"),
         set(),
     ),
+    "seq2seq": (
+        lambda: Seq2Seq(Seq2SeqConfig(width=8, attention="additive"), 12, 12),
+        ("encoder", "bridge", "decoder", "score", "join"),
+        set(),
+    ),
     "gpt": (lambda: GPT(GPTConfig(**SMALL), WORDS), ("decoder",), set()),
+    "gpt, rotary": (lambda: GPT(GPTConfig(**SMALL, positions="rotary"), WORDS), ("decoder",), set()),
+    "jordan": (
+        lambda: RecurrentEncoder(RecurrentConfig(name="jordan", width=8), CLASSES),
+        ("recurrent",),
+        {"output"},
+    ),
     "gpt, classes": (lambda: GPT(GPTConfig(**SMALL), CLASSES), ("decoder",), {"output"}),
     "lstm": (lambda: RecurrentEncoder(RecurrentConfig(width=8), WORDS), ("recurrent",), set()),
     "lstm, classes": (lambda: RecurrentEncoder(RecurrentConfig(width=8), CLASSES), ("recurrent",), {"output"}),
@@ -155,3 +168,30 @@ def test_muon_has_the_matrices_of_hidden_layers_and_adamw_the_rest(kind: str) ->
     assert given.get(("AdamW", 0.1), set()) == outside
     assert given[("AdamW", 0.0)] == everything.keys() - inside - outside
     assert sum(map(len, given.values())) == len(everything)
+
+
+def test_what_a_parameter_is_does_not_depend_on_its_shape() -> None:
+    """A part says what its own parameters are; a shared matrix is an embedding, an unknown parameter is left alone."""
+
+    class Table(Part):
+        roles: ClassVar[Mapping[str, Role]] = {"rows": "embedding", "mix": "hidden"}
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.rows, self.mix, self.gain = (nn.Parameter(torch.ones(3, 3)) for _ in range(3))
+            self.head, self.tied = OutputHead(3, 3), OutputHead(3, 3)
+            self.words = nn.Embedding(3, 3)
+            self.tied.weight = self.words.weight
+
+    model = Table()
+    roles = parameter_roles(model)
+    found = {name: roles[parameter] for name, parameter in model.named_parameters()}
+    assert found == {
+        "rows": "embedding",
+        "mix": "hidden",
+        "gain": "other",
+        "head.weight": "head",
+        "head.bias": "other",
+        "tied.weight": "embedding",
+        "tied.bias": "other",
+    }

@@ -19,7 +19,7 @@ class CountingTask(Task):
     name = "counting"
     verb = "count"
     model = CountingModel
-    default_model = "mean"
+    default_model = "sum"
     preparation = CountingData
     sections = {"data": CountingConfig}
     defaults = {"train": {"label_smoothing": 0.0}}

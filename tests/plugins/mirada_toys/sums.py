@@ -1,4 +1,4 @@
-"""A model: the mean of the embeddings, h = 1/T Σ E[x_t]."""
+"""A model: the sum of the embeddings, h = Σ E[x_t]."""
 
 from __future__ import annotations
 
@@ -10,25 +10,26 @@ from torch import Tensor, nn
 from mirada.config import Section, Values
 from mirada.contracts import SequenceBatch, SequenceEncoder, Sizes
 from mirada.models.architecture import Architecture, Variant
+from mirada.parts import OutputHead
 
 
-class MeanConfig(Section):
+class SumConfig(Section):
     """Sizes of the model."""
 
-    name: Literal["mean"] = "mean"
+    name: Literal["sum"] = "sum"
     width: int = Field(32, ge=1)
     """Width of the embeddings."""
     max_length: int = Field(512, ge=4)
     """Tokens of the longest sequence."""
 
 
-class Mean(SequenceEncoder):
-    """The mean of the embeddings of a sequence; a vector for every step is the step's own."""
+class Sum(SequenceEncoder):
+    """The sum of the embeddings of a sequence; the vector of a step is its own embedding."""
 
-    def __init__(self, config: MeanConfig, sizes: Sizes):
+    def __init__(self, config: SumConfig, sizes: Sizes):
         super().__init__()
         self.embedding = nn.Embedding(sizes.inputs, config.width)
-        self.output = nn.Linear(config.width, sizes.outputs)
+        self.output = OutputHead(config.width, sizes.outputs)
         self.name_parts()
 
     def encode(self, batch: SequenceBatch) -> Tensor:
@@ -36,18 +37,17 @@ class Mean(SequenceEncoder):
         return vectors  # [B, T, D]
 
     def pool(self, batch: SequenceBatch) -> Tensor:
-        h = self.encode(batch).masked_fill(~batch.mask[..., None], 0.0)
-        return h.sum(1) / batch.lengths[:, None]  # [B, D]
+        return self.encode(batch).masked_fill(~batch.mask[..., None], 0.0).sum(1)  # [B, D]
 
 
 PRESETS: dict[str, Values] = {"tiny": {"model": {"width": 16}}, "small": {"model": {"width": 32}}}
-_VARIANT = Variant(MeanConfig, Mean, PRESETS)
+_VARIANT = Variant(SumConfig, Sum, PRESETS)
 
 ARCHITECTURES = {
-    "mean": Architecture(
+    "sum": Architecture(
         2015,
         "Iyyer et al., Deep Unordered Composition Rivals Syntactic Methods",
-        "softmax(W mean(E x))",
+        "softmax(W Σ E x)",
         {"classification": _VARIANT, "counting": _VARIANT},
     )
 }
