@@ -17,7 +17,7 @@ class CaptionScores(Evaluation):
 
     misses: tuple[tuple[str, str, str], ...]
     """The first few captions that match no reference: image, caption, the first reference."""
-    cut: int = 0
+    cut: int
     """Captions that were cut at the length limit."""
 
     unit = "images"

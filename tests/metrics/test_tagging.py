@@ -256,6 +256,8 @@ def test_the_scheme_is_iob1_only_if_no_span_begins_with_a_needless_b() -> None:
         ([["B-a", "I-a"]], "BIO"),
         ([["O", "B-a"], ["I-a", "O"]], "BIO"),
         ([["I-a", "B-b"]], "BIO"),
+        ([["B-a", "B-a"]], "BIO"),
+        ([["O", "O"], ["O", "B-a"]], "BIO"),
         ([["I-a"], ["B-a"]], "BIO"),
     ):
         assert f"|scheme:{scheme}|" in evaluate_tags(tags, tags).scores[0].signature, tags

@@ -373,3 +373,8 @@ def test_a_script_without_spaces_decides_from_half_of_the_letters() -> None:
 def test_nothing_is_refused_or_cut_unless_said() -> None:
     scores = evaluate(["a"], ["b"], [["c"]])
     assert (scores.refused, scores.cut, scores.notes) == (0, 0, ())
+    assert {score.name: score.lower_is_better for score in scores.scores} == {
+        "BLEU": False,
+        "chrF++": False,
+        "TER": True,
+    }

@@ -13,6 +13,7 @@ import torch
 import mirada
 from mirada import bundle as bundles
 from mirada.data.tokenizer import TokenizerConfig
+from mirada.models.gpt import GPTConfig
 from mirada.training import automatic
 from mirada.training.automatic import _ends, _notes, batch_size, dropout, words_seen
 from mirada.training.config import TrainConfig
@@ -99,6 +100,39 @@ def test_notes_say_what_was_chosen_and_what_ends_first() -> None:
     (note,) = _notes([], both, 2.0, 99.0)
     assert "--minutes is reached first, after about 2.0 epochs" in note
     assert len(_notes(["a"], both, 2.0, 99.0)) == 2
+
+
+class Corpus:
+    """Ten million tokens in batches of a size, and how many batches that makes."""
+
+    tokens = 10_000_000
+
+    def batches(self, size: int, seed: int) -> Corpus:
+        self.size = size
+        return self
+
+    def epoch(self, epoch: int) -> range:
+        return range(self.tokens // self.size)
+
+    def padding(self, epoch: int = 0) -> float:
+        return 0.5
+
+
+def test_what_is_open_is_filled_in_from_the_measured_speed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """900 seconds at 1,000 tokens a second: batches of 900 tokens, so that there are a thousand steps."""
+    speed = replace(COST, epoch_tokens=10_000_000)
+    monkeypatch.setattr(automatic, "_estimate", lambda *given: speed)
+    sections = {"train": TrainConfig(minutes=16), "model": GPTConfig(dropout=None)}
+    found = automatic.choose(None, sections, Corpus(), torch.device("cpu"), lambda: 900.0)  # type: ignore[arg-type]
+    assert found.sections["train"].batch_tokens == 900
+    assert found.sections["model"].dropout == 0.0  # a tenth of an epoch
+    assert (found.estimate.steps_per_epoch, found.estimate.padding) == (11_111, 0.5)
+    (note,) = found.notes
+    assert "batches of 900 tokens, dropout 0" in note
+    sections = {"train": TrainConfig(minutes=16, batch_tokens=700), "model": GPTConfig(dropout=0.3)}
+    found = automatic.choose(None, sections, Corpus(), torch.device("cpu"), lambda: 900.0)  # type: ignore[arg-type]
+    assert found.sections == sections
+    assert found.notes == []
 
 
 class Presets:

@@ -144,6 +144,23 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_one_before(earlier: bool
     assert (checkpoints.load(tmp_path, pytest.fail) is not None) == earlier
 
 
+def test_a_step_that_is_written_again_never_has_an_old_description(tmp_path: Path) -> None:
+    checkpoints.save(tmp_path, Progress(step=2), tensors())
+    (tmp_path / "step-00000002.safetensors").unlink()
+    (tmp_path / "step-00000002.safetensors").mkdir()
+    with pytest.raises(TrainingError):
+        checkpoints.save(tmp_path, Progress(step=2), tensors())
+    assert not (tmp_path / "step-00000002.json").exists()
+
+
+def test_half_a_checkpoint_can_be_removed(tmp_path: Path) -> None:
+    (tmp_path / "step-00000001.json").touch()
+    (tmp_path / "step-00000002.safetensors").touch()
+    checkpoints.remove(tmp_path, 1)
+    checkpoints.remove(tmp_path, 2)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_directory_in_the_place_of_a_checkpoint_is_not_deleted(tmp_path: Path) -> None:
     (tmp_path / "step-00000001.json").mkdir()
     with pytest.raises(TrainingError, match="is a directory"):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
-from mirada.training.config import TrainConfig
+from mirada.models.gpt import GPTConfig
+from mirada.training.config import MAY_CHANGE, TrainConfig, fixed
 
 RECIPE: dict[str, Any] = {
     "optimizer": "muon", "lr": 8e-3, "betas": (0.9, 0.98), "momentum": 0.9, "weight_decay": 0.0, "penalty": 0.0,
@@ -54,3 +56,24 @@ def test_every_setting_has_its_bounds(name: str) -> None:
     for value in bad:
         with pytest.raises(ValidationError, match=name):
             TrainConfig.model_validate({name: value})
+
+
+def test_what_a_resumed_run_may_not_change_is_compared_as_json() -> None:
+    """As it is read back from a checkpoint: settings of model and training by name, without those that may change."""
+    found = fixed(TrainConfig(), GPTConfig())
+    assert json.loads(json.dumps(found)) == found
+    assert {name.removeprefix("train.") for name in found if name.startswith("train.")} == (
+        TrainConfig.model_fields.keys() - {*MAY_CHANGE, "base"}
+    )
+    assert found["model.width"] == GPTConfig().width
+    assert fixed(TrainConfig(), None).keys() == {name for name in found if name.startswith("train.")}
+    assert {"steps", "epochs", "minutes", "patience"} < {*MAY_CHANGE}
+
+
+@pytest.mark.parametrize("schedule", ["linear", "cosine"])
+@pytest.mark.parametrize("budget", [{"minutes": 1}, {"epochs": 1}, {"steps": 1}])
+def test_a_decay_to_zero_needs_a_budget(schedule: str, budget: dict[str, Any]) -> None:
+    assert TrainConfig.model_validate({"schedule": schedule, **budget}).budgeted
+    with pytest.raises(ValidationError, match=f"schedule={schedule}"):
+        TrainConfig.model_validate({"schedule": schedule})
+    assert not TrainConfig(schedule="constant").budgeted
