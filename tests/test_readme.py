@@ -46,7 +46,9 @@ def test_commands_and_python(tmp_path: Path) -> None:
     assert (tmp_path / "attention.png").stat().st_size > 1000
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/data.md", "docs/tasks.md", "docs/training.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/command-line.md", "docs/data.md", "docs/tasks.md", "docs/training.md"]
+)
 def test_every_command_on_every_page_is_one_that_the_program_takes(page: str) -> None:
     text = (Path(__file__).parent.parent / page).read_text(encoding="utf-8")
     blocks = re.findall(r"```(?:console|sh)\n(.*?)```", text, re.DOTALL)
