@@ -196,7 +196,7 @@ def mirada(
 
 
 def listed(names: str | None) -> list[str]:
-    """The names in "es,en"."""
+    """Split "es,en" into names."""
     return [name.strip() for name in names.split(",")] if names else []
 
 

@@ -1,4 +1,4 @@
-"""What the user gave to work on: texts, the lines of a file, or standard input as it arrives."""
+"""The input of a verb: texts, the lines of a file, or standard input as it arrives."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 from mirada.errors import DataError, UsageError
 
 CHUNK = 512
-"""Lines of a file that are answered at a time: enough to batch them well, few enough to see progress."""
+"""Lines of a file that are processed at a time: enough to batch them well, few enough to see progress."""
 READ = 2**16
-"""Bytes of standard input that are taken at a time, if so many are there."""
+"""The most bytes of standard input that are read at a time."""
 
 
 class Given:
-    """The user's input, in chunks. Standard input's lines are handed on as soon as they are there."""
+    """The user's input in chunks. Lines of standard input are yielded as soon as they arrive."""
 
     def __init__(
         self,
@@ -27,7 +27,7 @@ class Given:
         allowed: tuple[str, ...] = (),
         unit: str = "lines",
     ):
-        """`as_text` takes the lines of any file; else only formats that are `allowed` besides text."""
+        """`as_text` reads any file as text; otherwise only text and the `allowed` formats are read."""
         if texts and file:
             raise UsageError(f"--file {file}: give texts or a file, not both")
         if file is not None and not as_text:
@@ -38,7 +38,7 @@ class Given:
 
     @cached_property
     def total(self) -> int | None:
-        """How many there are, if that can be known."""
+        """The number of lines, if it is known."""
         if self.texts:
             return len(self.texts)
         return _count_lines(self.file) if self.file is not None and self.file.is_file() else None
@@ -56,11 +56,11 @@ class Given:
 
 
 def _arriving() -> Iterator[list[str]]:
-    """Standard input's lines: those that are there, at most a chunk, without waiting for more."""
+    """Lines of standard input: those that have arrived, at most a chunk, without waiting for more."""
     from mirada.data.corpus import batched
     from mirada.data.text import LONGEST_LINE
 
-    number, rest, size = 0, list[bytes](), 0  # lines so far; the pieces of one that has not ended, their size
+    number, rest, size = 0, list[bytes](), 0  # lines so far; the pieces of an unfinished line, their size
     while block := sys.stdin.buffer.read1(READ):  # type: ignore[union-attr]
         *ended, last = block.split(b"\n")
         if ended:
@@ -81,7 +81,7 @@ def _arriving() -> Iterator[list[str]]:
 
 
 def _decoded(raw: list[bytes], number: int) -> Iterator[list[str]]:
-    """The lines behind `number` others as text; those before a bad one are still handed on."""
+    """Decode the lines after the first `number`; those before an invalid one are still yielded."""
     found: list[str] = []
     for place, line in enumerate(raw, number + 1):
         try:
@@ -97,7 +97,7 @@ def _decoded(raw: list[bytes], number: int) -> Iterator[list[str]]:
 
 
 def _count_lines(path: Path) -> int:
-    """The lines of a text file, plain or gzipped."""
+    """The number of lines of a text file, plain or gzipped."""
     from mirada.data.text import faults_named, opened
 
     count, last = 0, b"\n"

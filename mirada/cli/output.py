@@ -1,4 +1,4 @@
-"""Files that a command writes get their name when they are whole; a failure leaves nothing behind."""
+"""Output files: they get their name when they are complete; a failure leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
 
 
 def check_new(path: Path | None, option: str) -> None:
-    """Nothing that exists is written over, and nothing is called packed that is not."""
+    """Refuse a file that exists, and a name of a compressed file."""
     if path is None:
         return
     if path.exists() or path.is_symlink():
@@ -29,7 +29,7 @@ def check_new(path: Path | None, option: str) -> None:
 
 @contextmanager
 def new_file(path: Path, option: str) -> Iterator[TextIO]:
-    """A new text file, which gets its name when all of it is written; nothing is left behind by a failure."""
+    """Open a new text file, which gets its name when it is complete."""
     with new_binary(path, option) as raw:
         text = io.TextIOWrapper(raw, encoding="utf-8", errors="surrogateescape", newline="\n")
         try:
@@ -40,7 +40,7 @@ def new_file(path: Path, option: str) -> Iterator[TextIO]:
 
 @contextmanager
 def new_binary(path: Path, option: str) -> Iterator[BinaryIO]:
-    """The same for bytes."""
+    """Open a new binary file, which gets its name when it is complete."""
     check_new(path, option)
     try:
         with atomic_write(path) as out:
@@ -51,7 +51,7 @@ def new_binary(path: Path, option: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def text_output(out: Path | None) -> Iterator[TextIO]:
-    """A new file, or standard output."""
+    """Open a new file, or standard output."""
     if out is not None:
         with new_file(out, "--out") as sink:
             yield sink
@@ -66,5 +66,5 @@ def standard_output() -> TextIO:
 
 
 def cannot_write(option: str, path: Path, error: OSError) -> UsageError:
-    """The error for a file that the system does not let be written."""
+    """The error for a file that cannot be written."""
     return UsageError(f"{option} {path}: cannot be written ({error.strerror})")

@@ -1,4 +1,4 @@
-"""How far a long job is: what is done, how fast, and the time left, on standard error."""
+"""The progress of a long job on standard error: what is done, the speed, the time left."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from mirada.cli.input import Given
 from mirada.console import Console, duration
 
 PATIENCE = 2.0
-"""Seconds before anything is shown; most jobs are done by then."""
+"""Seconds before progress is shown; most jobs are done by then."""
 
 
 class Progress:
-    """A line that is kept up to date on a terminal, and one of many elsewhere. Silent with --quiet."""
+    """A live line on a terminal, plain lines elsewhere; silent with --quiet."""
 
     def __init__(self, given: Given, shown: bool = True):
         self.given = given
@@ -32,14 +32,14 @@ class Progress:
             self._console.__exit__(None, None, None)
 
     def start(self, done: int) -> None:
-        """A chunk begins, behind what is done."""
+        """Start a chunk, after `done` inputs."""
         if self._first is None:
             self._first, self._began = done, time.monotonic()
         self._done = done
         self(0)
 
     def __call__(self, more: int) -> None:
-        """So many of this chunk are done."""
+        """Report that so many of this chunk are done."""
         seconds = time.monotonic() - self._began
         if not self.shown or seconds < PATIENCE:
             return
@@ -53,6 +53,6 @@ class Progress:
         self._console.passing(f"{self.far(done)}, {speed:,.1f} {self.given.unit}/s{left}")
 
     def far(self, done: int) -> str:
-        """So many of how many, in words."""
+        """How many of how many are done, in words."""
         total = self.given.total
         return f"{done:,} of {total:,} {self.given.unit}" if total else f"{done:,} {self.given.unit}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from pathlib import Path
 
 import polib
@@ -56,6 +57,16 @@ def test_a_folder_is_filled_into_the_same_tree(trained: TranslationModel, tree: 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["locale", "new"]
     assert "exists already" in refused("translate", trained.path, "--file", tree, "--out", tmp_path / "new", code=2)
     assert "--out locale.new" in refused("translate", trained.path, "--file", tree, code=2)
+
+
+def test_what_was_filled_as_json(trained: TranslationModel, tree: Path, tmp_path: Path) -> None:
+    done = run("translate", trained.path, "--file", tree, "--out", tmp_path / "new", "--json")
+    rows = {Path(row["file"]).name: row for row in map(json.loads, done.stdout.splitlines())}
+    assert {name: (row["filled"], row["left"]) for name, row in rows.items()} == {
+        "a.po": (2, 0),
+        "b.po.gz": (1, 0),
+        "other.po": (1, 0),
+    }
 
 
 def test_all_broken_catalogs_are_listed(trained: TranslationModel, tree: Path, tmp_path: Path) -> None:

@@ -49,10 +49,10 @@ def test_a_bag_of_words_does_not_and_a_bag_of_pairs_does(table: Path, tmp_path: 
     accuracy = {model: model.card["scores"]["scores"][0]["value"] for model in (words, pairs)}
     assert accuracy[words] < 70  # both orders have the same words
     assert accuracy[pairs] > 95
-    why = dict(pairs.why("obra cine: sí me gustó mucho, no la vi hoy"))
+    why = dict(pairs.classify("obra cine: sí me gustó mucho, no la vi hoy", why=True).reasons)
     assert max(why, key=lambda gram: why[gram]) in ("sí me", ": sí", "no la", ", no")
     with pytest.raises(UsageError, match="only a bag can say"):
-        train(table, tmp_path / "gru", "gru", steps=1).why("x")
+        train(table, tmp_path / "gru", "gru", steps=1).classify("x", why=True)
 
 
 def test_what_is_cut_or_broken_in_a_test_set_is_said(sentiment: ClassificationModel, tmp_path: Path) -> None:

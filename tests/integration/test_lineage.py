@@ -34,7 +34,7 @@ def test_a_recurrent_translator_learns_the_toy_language(
     text = "el gato rojo ve el tren"
     assert again.translate(text).text == model.translate(text).text
     if name == "seq2seq-lstm":
-        with pytest.raises(UsageError, match="seq2seq-lstm has no attention to look at"):
+        with pytest.raises(UsageError, match="seq2seq-lstm has no attention"):
             model.attend(text)
     else:
         look = model.attend(text)

@@ -105,6 +105,11 @@ def test_the_verbs(mine: MaskedLanguageModel, corpus: Path, tmp_path: Path) -> N
     arrays = np.load(tmp_path / "v.npz", allow_pickle=False)
     assert arrays["sentences"].shape == (2, 32)
     assert arrays["tokens"].shape[0] == arrays["offsets"][-1]
+    gaps = [json.loads(line) for line in run("fill", mine.path, "el [MASK] es [MASK].", "--json").stdout.splitlines()]
+    assert gaps == [gap.as_dict() for gap in mine.fill("el [MASK] es [MASK].")]
+    done = run("embed", mine.path, "el sol", "el cielo", "--json")
+    assert [len(json.loads(line)["vector"]) for line in done.stdout.splitlines()] == [32, 32]
+    assert "--json" in refused("embed", mine.path, "el sol", code=2)
     scores = json.loads(run("evaluate", mine.path, corpus, "--json").stdout)
     assert scores["unit"] == "hidden words"
     assert "masked" in run("info", mine.path).stdout

@@ -87,7 +87,7 @@ def test_other_verbs_refuse_in_one_line(others: dict[str, Any], text: str) -> No
         lambda: others["fill"].fill(f"{text} [MASK]"),
         lambda: others["fill"].embed([text]),
         lambda: others["generate"].generate(text),
-        lambda: others["generate"].surprise(text),
+        lambda: others["generate"].token_bits(text),
     ]
     for ask in asked:
         with pytest.raises(InputError) as error:

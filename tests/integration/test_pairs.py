@@ -129,4 +129,4 @@ def test_a_bag_says_why(table: Path, tmp_path: Path) -> None:
     bag = mirada.train(
         table, task="classification", model="bag", columns=COLUMNS.split(","), out=tmp_path / "bag", steps=2
     )
-    assert dict(bag.why("mar sí\tpan")).keys() == {"mar", "sí", "pan"}
+    assert dict(bag.classify("mar sí\tpan", why=True).reasons).keys() == {"mar", "sí", "pan"}

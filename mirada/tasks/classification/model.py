@@ -24,7 +24,7 @@ from mirada.tasks.model import Model, check_texts
 from mirada.tasks.sequences import CELLS, pad, validation
 
 REASONS = 10
-"""How many n-grams `why` returns."""
+"""How many n-grams `classify(…, why=True)` returns."""
 
 
 @dataclass(frozen=True)
@@ -88,14 +88,14 @@ class ClassificationModel(Model):
             return self.classify([texts], why=why)[0]
         given = [self._text(text, n) for n, text in enumerate(check_texts(texts, also=(tuple,)), first)]
         if why:
-            self._check_bag()
+            self._bag()
         probabilities, cut = self.probabilities(given)
         found = []
         for text, row, beyond in zip(given, probabilities.tolist(), cut, strict=True):
             ranked = sorted(zip(self.labels, row, strict=True), key=lambda pair: -pair[1])
             what = f"the last {beyond:,} tokens" if self.preprocessor.parts == 1 else f"{beyond:,} tokens in all"
             notes = (f"{what} were not read, the model takes fewer",) if beyond else ()
-            reasons = tuple(self._why(text, ranked[0][0], REASONS)) if why else ()
+            reasons = self._reasons(text, ranked[0][0]) if why else ()
             found.append(Classification(*ranked[0], dict(ranked), beyond, reasons, notes=notes))
         return found
 
@@ -173,27 +173,23 @@ class ClassificationModel(Model):
                 )
         return [places[label] for _, label in dev]
 
-    def why(self, text: str, count: int = REASONS) -> list[tuple[str, float]]:
-        """The n-grams that speak most for and against the label of a text (bag models with a linear layer only).
-
-        Each with what it adds to the label's score, compared with the mean of what it adds to the others.
-        """
-        self._check_bag()
-        return self._why(self._text(text, 1), self.classify(text).label, count)
-
-    def _check_bag(self) -> Bag:
+    def _bag(self) -> Bag:
         if not isinstance(self.network, Bag):
             raise UsageError(f"{self.path}: only a bag can say which words decided; this is {self.card['model']}")
         return self.network
 
-    def _why(self, text: str, label: str, count: int) -> list[tuple[str, float]]:
+    def _reasons(self, text: str, label: str) -> tuple[tuple[str, float], ...]:
+        """The n-grams that speak most for and against a label (bag models with a linear layer only).
+
+        Each with what it adds to the label's score, compared with the mean of what it adds to the others.
+        """
         best = self.labels.index(label)
         (framed_,), _ = framed(self.preprocessor.tokenizer, [text], self.preprocessor.parts, int(1e9))
         rows = []
-        for gram, scores in self._check_bag().why(torch.tensor(framed_)):
+        for gram, scores in self._bag().why(torch.tensor(framed_)):
             others = (scores.sum() - scores[best]) / (len(scores) - 1)
             rows.append((" ".join(self.preprocessor.tokenizer.pieces(gram)), float(scores[best] - others)))
-        return sorted(rows, key=lambda row: -abs(row[1]))[:count]
+        return tuple(sorted(rows, key=lambda row: -abs(row[1]))[:REASONS])
 
 
 def _kind(parts: int) -> str:

@@ -20,7 +20,7 @@ from mirada.engines import Engine, GenerationSettings
 from mirada.engines.torch import TorchEngine
 from mirada.errors import DataError, InputError, UsageError
 from mirada.metrics.perplexity import MEASURES, TextScores, divisor, evaluate_text
-from mirada.predictions import Prediction
+from mirada.predictions import Prediction, ranked
 from mirada.tasks.language_model.data import Lines, Pen, read_lines
 from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor
 from mirada.tasks.likelihood import token_bits
@@ -54,6 +54,25 @@ class Continuation(Prediction):
 
     def __str__(self) -> str:
         return self.prompt + self.text
+
+
+@dataclass(frozen=True)
+class TokenBits(Prediction, Sequence[tuple[str, float]]):
+    """The negative log-likelihood of each token of a text; a sequence of (token, bits)."""
+
+    tokens: tuple[tuple[str, float], ...]
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.tokens[place]
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def values(self) -> dict[str, Any]:
+        return {"tokens": ranked(self.tokens, "token", "bits")}
+
+    def __str__(self) -> str:
+        return "\n".join(f"{token!r}\t{bits:.3f}" for token, bits in self.tokens)
 
 
 def _check_prompt(prompt: Any) -> str:
@@ -165,13 +184,13 @@ class LanguageModel(GenerativeModel):
 
     # ── evaluation ────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def surprise(self, text: str) -> list[tuple[str, float]]:
-        """Each unit of a text with its negative log-likelihood, −log₂ p, in bits."""
-        ids = self.preprocessor.spelling.read(text)
+    def token_bits(self, text: str) -> TokenBits:
+        """Compute the negative log-likelihood of each token of a text, −log₂ p, in bits."""
+        ids = self.preprocessor.spelling.read(check_text(text))
         names = [
             "\n" if id == EOS else piece for id, piece in zip(ids, self.preprocessor.tokenizer.pieces(ids), strict=True)
         ]
-        return list(zip(names, self._bits(ids).tolist(), strict=True))
+        return TokenBits(tuple(zip(names, self._bits(ids).tolist(), strict=True)))
 
     def _bits(self, ids: Sequence[int]) -> Tensor:
         """−log₂ p of each id of a text, [n]."""

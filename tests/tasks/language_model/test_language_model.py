@@ -193,7 +193,7 @@ def test_the_likelihood_is_that_of_token_by_token(kind: str) -> None:
 def test_scores_are_those_of_the_pieces() -> None:
     writer = model("subwords")
     text = "el gato\nno viene ñ\n"
-    scores, pieces = writer.score(text), writer.surprise(text)
+    scores, pieces = writer.score(text), writer.token_bits(text)
     assert "".join(piece for piece, _ in pieces).startswith(" el gato")
     assert scores.bits == pytest.approx(sum(bits for _, bits in pieces))
     assert scores.score("bits/character") == pytest.approx(scores.bits / len(text))
@@ -204,7 +204,7 @@ def test_scores_are_those_of_the_pieces() -> None:
 
 
 def test_words_show_line_ends() -> None:
-    assert [piece for piece, _ in model("words").surprise("el gato\nve zorro\n")] == [
+    assert [piece for piece, _ in model("words").token_bits("el gato\nve zorro\n")] == [
         "el",
         "gato",
         "\n",
@@ -285,7 +285,7 @@ def test_a_search_is_not_a_sample() -> None:
 
 
 def bits(writer: LanguageModel, prompt: str, text: str) -> float:
-    return sum(bits for _, bits in writer.surprise(prompt + text)[len(prompt) :])
+    return sum(bits for _, bits in writer.token_bits(prompt + text)[len(prompt) :])
 
 
 def lean(writer: LanguageModel, id: int, by: float) -> None:
