@@ -26,7 +26,8 @@ def main(pairs: str, source: str | None = None, target: str | None = None) -> No
         report = prepare(task, Path(folder), lambda what, done, total: None).about
         seconds, worked = time.perf_counter() - began, time.process_time() - worked
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{report.read:,} pairs: {seconds:.1f} s ({worked:.1f} s of CPU time), {report.read / seconds:,.0f} pairs/s")
+    print(f"{report.read:,} pairs: {seconds:.1f} s ({worked:.1f} s of the processor)")
+    print(f"{report.read / seconds:,.0f} pairs/s, {report.read / worked:,.0f} by processor time")
     print(f"peak memory {peak:,.0f} MiB; data id {report.fingerprint[:16]}")
 
 

@@ -96,7 +96,8 @@ def test_a_folder_of_images_is_classification_too(tmp_path: Path) -> None:
 
 
 def test_what_training_would_refuse_ends_with_an_exit_code(tmp_path: Path) -> None:
-    done = run("check", text(tmp_path), "--task", "language_model")
+    task = "--task", "language_model"
+    done = run("check", text(tmp_path), *task)
     assert done.returncode == 1, done.stderr
     assert "training refuses the file because of:" in done.stdout
     sound = run(

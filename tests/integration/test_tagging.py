@@ -160,5 +160,5 @@ def test_bad_input_gets_one_line(bundle: Path, tmp_path: Path, capsys: pytest.Ca
     assert "use it with: mirada tag" in refused("classify", bundle, "the dog", code=2)
     assert "give texts or a file, not both" in refused("tag", bundle, "a", "--file", file, code=2)
     assert "exists already" in refused("tag", bundle, "a", "--out", file, code=2)
-    assert "line 3: a sentence with a line with another" in refused("evaluate", bundle, damaged)
+    assert "line 3: sentences with a line with another" in refused("evaluate", bundle, damaged)
     assert "text 1 has bytes that are not UTF-8" in refused("tag", bundle, "the \udcff", code=2)
