@@ -65,7 +65,7 @@ def words(count: int, seed: int) -> str:
 def trained(mirada: Program) -> Path:
     (mirada.folder / "words.txt").write_text(words(600, 0) + "\n7x 3\n")
     (mirada.folder / "test.txt").write_text(words(60, 1))
-    mirada("train", "words.txt", "--task", "counting", "--out", "counter", "--steps", 60, *QUICK)
+    mirada("train", "words.txt", "--task", "counting", "--out", "counter", "--steps", 150, *QUICK)
     return mirada.folder / "counter"
 
 
@@ -101,7 +101,7 @@ class TestTask:
     def test_a_resumed_run_equals_an_uninterrupted_one(self, mirada: Program, trained: Path) -> None:
         train = ("train", "words.txt", "--task", "counting", "--out", "part", *QUICK)
         mirada(*train, "--steps", 30)
-        mirada("train", "--resume", "part", "--steps", 60)
+        mirada("train", "--resume", "part", "--steps", 150)
         assert mirada("count", "part", "aaaxo") == mirada("count", trained, "aaaxo")
 
     def test_compare(self, mirada: Program, trained: Path) -> None:
