@@ -170,7 +170,7 @@ def faults() -> dict[str, str]:
     return {
         "empty folder": "data: has 0 files and no folders; images are read from a folder for every class",
         "not images": "data: no image of the class 'a' can be read; the first of them, ",
-        "single": "data/b/0.png: is the only image of the class 'b', which cannot be both learned from and measured",
+        "single": "data/b/0.png: the label 'b' has a single image, which cannot be both learned from and held out",
         "pickle": "data.npz: labels holds Python objects, saved as a pickle, which is never read",
         "lengths": "data.npz: images has 20 images, labels 19 labels: there must be one for each",
     }

@@ -137,8 +137,8 @@ class ClassificationData(LabelledPreparation[tuple[str, str]]):
         super().__init__(built, base)
         self.parts = self.data.parts
         if isinstance(base, Labels) and base.parts != self.parts:
-            what = "pairs of texts are" if base.parts > 1 else "single texts are"
-            raise UsageError(f"--columns {','.join(self.data.columns) or 'none'}: {what} classified by the base")
+            what = "two texts and their label are" if base.parts > 1 else "a text and its label are"
+            raise UsageError(f"--columns {','.join(self.data.columns) or 'none'}: {what} read by the base")
 
     @property
     def noun(self) -> str:  # type: ignore[override]
