@@ -339,7 +339,7 @@ def _measure(
         title=report.title(languages),
         verb=report.verb,
         languages=languages,
-        data={key: value for key, value in prepared.report().items() if key != "diagnosis"},
+        data=prepared.report(),
         facts=report.task.describe(card),
         summary=prepared.summary().summary,
         preset=preset,

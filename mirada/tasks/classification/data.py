@@ -207,6 +207,12 @@ class ClassificationData(LabelledPreparation[tuple[str, str]]):
     def read_preprocessor(self, folder: Path) -> Labels:
         return Labels.read(folder)
 
+    def read_dev(self, folder: Path, preprocessor: Labels) -> Labelled:
+        dev: Labelled = super().read_dev(folder, preprocessor)
+        if preprocessor.parts != self.parts or (self.parts > 1 and any(text.count(TAB) != 1 for text, _ in dev)):
+            raise DataError(f"{folder / 'dev.jsonl'}: is damaged (its texts are not of {self.parts} part(s) each)")
+        return dev
+
     def open_store(self, folder: Path, preprocessor: Labels) -> Corpus:
         corpus, labels = Corpus(folder / "corpus"), len(preprocessor.labels)
         corpus.check((preprocessor.tokenizer.size, labels), self.data.max_tokens or LONGEST)

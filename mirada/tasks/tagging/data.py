@@ -286,6 +286,9 @@ class TaggingData(Preparation[Example]):
         dev: Examples = super().read_dev(folder, preprocessor)
         if any(len(words) != len(tags) or not words for words, tags in dev):
             raise DataError(f"{folder / 'dev.jsonl'}: is damaged (it has not a tag for each word)")
+        strange = {tag for _, tags in dev for tag in tags} - set(preprocessor.labels)
+        if strange and not preprocessor.numeric:
+            raise DataError(f"{folder / 'dev.jsonl'}: is damaged (it has the tag {shown_text(min(strange))})")
         return dev
 
     def open_store(self, folder: Path, preprocessor: Tags) -> TaggedStore:

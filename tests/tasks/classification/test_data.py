@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from mirada.contracts import EOS
+from mirada.data.folder import finish
 from mirada.data.preparation import Prepared
 from mirada.data.tokenizer import Tokenizer, TokenizerConfig
 from mirada.errors import ConfigError, DataError, UsageError
@@ -245,3 +247,12 @@ def test_no_more_than_three_columns() -> None:
     data = {"files": ["x.csv"], "columns": ["a", "b", "c", "d"]}
     with pytest.raises(ConfigError, match="columns=a,b,c,d: name a text and its label, or two texts and a label"):
         check_config({"task": "classification", "model": {"name": "lstm"}, "data": data})
+
+
+def test_a_dev_set_of_other_texts_than_the_labels_say_is_refused(tmp_path: Path) -> None:
+    data = ready(tmp_path, reviews.rows(60))
+    labels = tmp_path / "data" / "labels.json"
+    labels.write_text(json.dumps({"labels": data.preprocessor.labels, "parts": 2}))
+    finish(tmp_path / "data", data.about)
+    with pytest.raises(DataError, match=r"dev\.jsonl: is damaged"):
+        ready(tmp_path, reviews.rows(60))

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mirada.contracts import EOS
+from mirada.data.folder import finish
 from mirada.data.preparation import Prepared
 from mirada.data.tokenizer import Tokenizer, TokenizerConfig, Unit
 from mirada.errors import BundleError, DataError, UsageError
@@ -326,3 +327,13 @@ def test_a_damaged_kit_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "tags.json").write_bytes(content)
     with pytest.raises(BundleError, match=re.escape("tags.json")):
         Tags.read(tmp_path)
+
+
+def test_a_dev_set_with_a_tag_that_training_never_had_is_refused(tmp_path: Path) -> None:
+    files = write(tmp_path / "a.conll", sentences(60))
+    data = prepared(tmp_path / "data", files)
+    path = tmp_path / "data" / "dev.jsonl"
+    path.write_text(path.read_text().replace('"V"', '"W"'))
+    finish(tmp_path / "data", data.about)
+    with pytest.raises(DataError, match=r"dev\.jsonl: is damaged \(it has the tag 'W'\)"):
+        prepared(tmp_path / "data", files)
