@@ -29,6 +29,8 @@ from mirada.tasks.model import DecodeOptions, GenerativeModel, check_count, chec
 PIECE = 64
 """Steps that gradients are propagated back, by default."""
 
+PASSAGES = 8
+"""Passages of the dev set that a validation reads."""
 TOKENS_FOR_EACH = 50
 """Tokens of the dev set that a validation reads for each of `train.validate_sentences`."""
 
@@ -85,6 +87,15 @@ def _collate(starts: Sequence[Sequence[int]], prefixes: Sequence[Sequence[int]])
     """A batch without a source: the token that texts start with, and what is given of each."""
     target = torch.tensor([[*start, *prefix] for start, prefix in zip(starts, prefixes, strict=True)])
     return Batch(target[:, :0], target)
+
+
+def passages(ids: list[int], most: int) -> list[list[int]]:
+    """At most so many of the ids, as passages that are evenly spaced; all of them, in one, if there are no more."""
+    if len(ids) <= most:
+        return [ids]
+    length = max(1, most // PASSAGES)
+    starts = [number * (len(ids) - length) // (PASSAGES - 1) for number in range(PASSAGES)]
+    return [ids[start : start + length] for start in starts]
 
 
 class LanguageModel(GenerativeModel):
@@ -226,14 +237,15 @@ class LanguageModel(GenerativeModel):
         return dev[:size]
 
     def validate(self, dev: Lines, size: int) -> Validation:
-        """Bits per character on the first lines of the dev set, and an example continuation."""
+        """Bits per character on passages of the dev set, evenly spaced, and an example continuation."""
         spelling, unit = self.preprocessor.spelling, self.preprocessor.tokenizer.unit
-        ids = spelling.read("".join(dev))[: size * TOKENS_FOR_EACH]
-        bits = float(self._bits(ids).sum())
-        value = bits / divisor(unit, len(ids), len(spelling.text_of(ids)))
-        half = min(SHOWN, len(ids) // 2)
-        prompt, truth = spelling.text_of(ids[:half]), spelling.text_of(ids[half : half + SHOWN])
+        whole = spelling.read("".join(dev))
+        chosen = passages(whole, size * TOKENS_FOR_EACH)
+        bits, count = sum(float(self._bits(ids).sum()) for ids in chosen), sum(map(len, chosen))
+        value = bits / divisor(unit, count, sum(len(spelling.text_of(ids)) for ids in chosen))
+        half = min(SHOWN, len(whole) // 2)
+        prompt, truth = spelling.text_of(whole[:half]), spelling.text_of(whole[half : half + SHOWN])
         output = self.generate(prompt, tokens=SHOWN)
         prompt, said, truth = (" ".join(text.split()) for text in (prompt, output.text, truth))
-        figures = {"loss": bits * float(np.log(2)) / len(ids)}
+        figures = {"loss": bits * float(np.log(2)) / count}
         return Validation(-value, MEASURES[unit], True, figures, (prompt, said, truth))

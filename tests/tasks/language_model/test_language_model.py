@@ -20,7 +20,7 @@ from mirada.errors import DataError, InputError, UsageError
 from mirada.models.encoder import EncoderConfig, TransformerEncoder
 from mirada.models.rnn import RecurrentConfig, RecurrentEncoder
 from mirada.tasks.language_model.data import Spelling, lines_of
-from mirada.tasks.language_model.model import LanguageModel
+from mirada.tasks.language_model.model import LanguageModel, passages
 from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor
 from mirada.tasks.language_model.task import LanguageModelTask, Windows
 from mirada.tasks.likelihood import token_bits, windows
@@ -217,13 +217,14 @@ def test_words_show_line_ends() -> None:
 def test_validation(tmp_path: Path) -> None:
     writer, dev = model(), lines_of(TEXT)
     seen = writer.validate(dev, 2)  # 100 tokens
-    expected = writer.score(TEXT[:100])
-    assert seen.value == pytest.approx(expected.score("bits/character"))
+    starts = [number * (len(TEXT) - 12) // 7 for number in range(8)]  # eight passages of 12 characters
+    expected = [writer.score(TEXT[start : start + 12]).score("bits/character") for start in starts]
+    assert seen.value == pytest.approx(sum(expected) / 8)
     assert (seen.measure, seen.lower_is_better) == ("bits/character", True)
     assert seen.figures["loss"] == pytest.approx(seen.value * math.log(2))
     assert seen.example is not None
-    assert seen.example[0] == " ".join(TEXT[:50].split())
-    assert seen.example[2] == " ".join(TEXT[50:100].split())
+    assert seen.example[0] == " ".join(TEXT[:60].split())
+    assert seen.example[2] == " ".join(TEXT[60:120].split())
     assert writer.validate(["ab"], 5).score < 0
 
 
@@ -350,3 +351,16 @@ def test_pieces_suit_the_model(model: str, length: int, carry: bool) -> None:
     chosen = {"name": model, "max_length": 128}
     values = check_config({"task": "language_model", "model": chosen, "data": {"files": ["book.txt"]}})
     assert (values["data"]["length"], values["data"]["carry"]) == (length, carry)
+
+
+@pytest.mark.parametrize("size", [1, 7, 79, 80, 81, 1000])
+def test_validation_reads_passages_from_all_of_the_dev_set(size: int) -> None:
+    ids = list(range(size))
+    found = passages(ids, 80)
+    if size <= 80:
+        assert found == [ids]
+        return
+    assert [len(passage) for passage in found] == [10] * 8
+    assert found[0][0] == 0
+    assert found[-1][-1] == size - 1
+    assert all(passage == ids[passage[0] : passage[0] + 10] for passage in found)
