@@ -101,14 +101,15 @@ class TestPublishing:
     def publish(folder: Path, seed: int, **optional: str) -> None:
         files = {name.replace("__", "/").replace("_", "."): text.encode() for name, text in optional.items()}
         extra = {f"only.{seed}": b"x", "tokenizer.json": str(seed).encode()}
-        bundle.publish(folder, model(seed), {"seed": seed}, {"task": "translation", "seed": seed}, extra, files)
+        config, card = {"train": {"seed": seed}}, {"task": "translation", "seed": seed}
+        bundle.publish(folder, model(seed), config, card, extra, files)
 
     @staticmethod
     def seed_of(folder: Path) -> int:
         """Which bundle is in place; all its files must be of that one."""
         found = bundle.read(folder)
         seed = int(found.card["seed"])
-        assert found.config == {"seed": seed}
+        assert found.config == {"train": {"seed": seed}}
         assert found.files["tokenizer.json"] == str(seed).encode()
         expected = bundle.weights_of(model(seed))
         assert all(torch.equal(tensor, expected[name]) for name, tensor in found.weights.items())

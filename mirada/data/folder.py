@@ -10,7 +10,7 @@ import io
 import json
 import math
 import os
-from collections.abc import Iterator, Sized
+from collections.abc import Iterator, Mapping, Sized
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -22,7 +22,7 @@ from pydantic import BaseModel, Field
 
 from mirada.card import FileName
 from mirada.errors import BundleError, DataError
-from mirada.files import open_regular, write_text
+from mirada.files import open_regular, read_bytes, write_text
 from mirada.former_names import current_report
 from mirada.parsing import Malformed, check, read_json
 
@@ -35,6 +35,25 @@ UNCHECKED = ("prepared.json", "excluded.tsv")
 class _File(BaseModel):
     bytes: int = Field(ge=0)
     sha256: str
+
+
+class FolderFiles(Mapping[str, bytes]):
+    """The files of a folder by their names, read when they are asked for."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+
+    def __getitem__(self, name: str) -> bytes:
+        return read_bytes(self.folder / name, DataError, LARGE_FILE)
+
+    def __contains__(self, name: object) -> bool:
+        return os.path.lexists(self.folder / str(name))
+
+    def __iter__(self) -> Iterator[str]:
+        return (path.name for path in self.folder.iterdir())
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 def is_prepared(folder: Path) -> bool:

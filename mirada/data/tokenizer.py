@@ -57,7 +57,7 @@ LONGEST_TEXT = 5_000_000
 AT_A_TIME = 1_000_000
 """Characters, of many texts or of a long one, that are cut into units at a time."""
 
-MOST_KNOWN, LONGEST_WORD = 200_000, 64
+MOST_KNOWN, LONGEST_WORD = 5_000, 64
 """Words whose subwords are remembered, and characters of such a word, at most."""
 
 Unit = Literal["subwords", "words", "characters", "symbols"]
@@ -161,8 +161,9 @@ class Tokenizer:
         return cls(_learn_units(given, vocabulary, unit, steps, more))
 
     @classmethod
-    def load(cls, path: Path) -> Tokenizer:
-        text = read_tokenizer(path)
+    def load(cls, path: Path, content: bytes | None = None) -> Tokenizer:
+        """The tokenizer of a file; `content` is what is in it, if that has been read already."""
+        text = read_tokenizer(path, content)
         try:
             backend = tokenizers.Tokenizer.from_str(text)
             backend.encode(PROBE, add_special_tokens=False)

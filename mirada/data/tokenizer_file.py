@@ -74,10 +74,10 @@ class _Tokenizer(BaseModel):
     model: _Model
 
 
-def read_tokenizer(path: Path) -> str:
-    """The JSON of a tokenizer that the library can be trusted with."""
+def read_tokenizer(path: Path, content: bytes | None = None) -> str:
+    """The JSON of a tokenizer that the library can be trusted with; its content, if that has been read already."""
     try:
-        content = read_bytes(path, BundleError)
+        content = read_bytes(path, BundleError) if content is None else content
         found: _Tokenizer = check(_Tokenizer, parse_json(content))
     except (Malformed, BundleError) as fault:
         raise BundleError(f"{path}: is not a tokenizer ({str(fault).removeprefix(f'{path}: ')})") from None

@@ -60,7 +60,7 @@ def test_a_quiet_training_prints_its_result(tmp_path: Path) -> None:
     pairs = toy.write(tmp_path / "pairs.tsv", toy.pairs(60))
     settings = [part for setting in toy.SETTINGS for part in ("--set", setting)]
     loud = run("train", pairs, "--out", tmp_path / "loud", "--steps", 2, *settings)
-    assert "forecast: " in loud.stderr
+    assert "estimate: " in loud.stderr
     quiet = run("train", pairs, "--out", tmp_path / "quiet", "--steps", 2, *settings, "--quiet")
     assert quiet.returncode == 0, quiet.stderr
     *_, last = quiet.stderr.splitlines()

@@ -86,7 +86,7 @@ def test_a_base_of_characters_is_cut_nowhere_wrong() -> None:
 def test_lone_surrogates_are_refused_in_a_line(unit: Unit, normalized: bool) -> None:
     tokenizer = Tokenizer.learn(TEXTS, 400, unit, normalized=normalized)
     for ask in (lambda: tokenizer.encode(["hola", "El se\udcf1or"]), lambda: tokenizer.tokens("El se\udcf1or")):
-        with pytest.raises(InputError, match=r"'El se\\udcf1or' has bytes that are not UTF-8") as refused:
+        with pytest.raises(InputError, match=r"se\\udcf1or' has bytes that are not UTF-8") as refused:
             ask()
         assert "\n" not in str(refused.value)
         str(refused.value).encode()

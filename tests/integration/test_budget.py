@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,15 @@ def test_training_without_a_budget_learns_before_it_stops(tmp_path: Path) -> Non
     assert model.card["scores"]["scores"][1]["value"] > 80  # chrF++
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C works, also when the tests run in the background of a shell, which has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interruption_while_scoring_leaves_the_bundle_and_resuming_adds_the_scores(
     toy_tsv: Path, tmp_path: Path
 ) -> None:

@@ -27,7 +27,7 @@ def test_train_translate_evaluate_info(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "held out" in done.stderr
-    assert "forecast:" in done.stderr
+    assert "estimate:" in done.stderr
     assert {p.name for p in (tmp_path / "b").iterdir()} == {
         "model.safetensors", "tokenizer.json", "config.yaml", "card.json", "curves.png", "data", "run",
     }  # fmt: skip

@@ -115,7 +115,7 @@ def test_the_verbs(lstm: ClassificationModel, table: Path, tmp_path: Path) -> No
 
 
 def test_a_base_of_the_other_kind_is_refused(lstm: ClassificationModel, table: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="--columns first,label: two texts and their label are read by the base"):
+    with pytest.raises(UsageError, match=r"--columns first,label: .* by the base"):
         mirada.train(table, base=lstm.path, columns=["first", "label"], out=tmp_path / "x", steps=1)
     assert not (tmp_path / "x").exists()
     single = reviews.write(tmp_path / "reviews.csv", reviews.rows(40))

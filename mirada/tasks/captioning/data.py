@@ -25,6 +25,7 @@ from mirada.data import report as reports
 from mirada.data.batching import Groups
 from mirada.data.checks import fault, in_words
 from mirada.data.corpus import Corpus, write_corpus
+from mirada.data.folder import FolderFiles
 from mirada.data.images.batches import Images, open_pixels
 from mirada.data.images.format import Appearance, Format, FormatConfig, moments
 from mirada.data.images.pixels import BadImage, Pixels, digest, fit, read_image
@@ -277,7 +278,7 @@ class CaptioningData(Preparation[Scene]):
         write_text(folder / "dev.json", json.dumps(about, ensure_ascii=False))
 
     def read_preprocessor(self, folder: Path) -> CaptionPreprocessor:
-        return CaptionPreprocessor.read(folder)
+        return CaptionPreprocessor.read(FolderFiles(folder), folder)
 
     def read_dev(self, folder: Path, preprocessor: CaptionPreprocessor) -> Images[list[str]]:
         return Images.read(folder, preprocessor.format.shape, list[str])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,8 +13,7 @@ from mirada.contracts import Sizes
 from mirada.data.images.format import Format
 from mirada.data.tokenizer import Tokenizer
 from mirada.errors import BundleError
-from mirada.files import read_bytes
-from mirada.parsing import read_json
+from mirada.parsing import load_json
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,12 @@ class CaptionPreprocessor:
         }
 
     @classmethod
-    def read(cls, folder: Path) -> CaptionPreprocessor:
-        """What `files` wrote."""
-        path = folder / "pictures.json"
-        _, format_ = Format.from_json(read_bytes(path, BundleError), path)
-        about: _Captions = read_json(folder / "captions.json", _Captions, BundleError)
-        return cls(Tokenizer.load(folder / "tokenizer.json"), format_, about.longest)
+    def read(cls, files: Mapping[str, bytes], where: Path) -> CaptionPreprocessor:
+        """What `files` returned."""
+        _, format_ = Format.from_json(files["pictures.json"], where / "pictures.json")
+        about: _Captions = load_json(files["captions.json"], _Captions, where / "captions.json", BundleError)
+        tokenizer = Tokenizer.load(where / "tokenizer.json", files["tokenizer.json"])
+        return cls(tokenizer, format_, about.longest)
 
 
 class _Captions(BaseModel):

@@ -48,7 +48,7 @@ class CaptioningTask(Task):
 
     def open(self, files: Mapping[str, bytes], where: Path) -> CaptionPreprocessor:
         need(files, where, "tokenizer.json", "pictures.json", "captions.json")
-        return CaptionPreprocessor.read(where)
+        return CaptionPreprocessor.read(files, where)
 
     def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
         return TargetTokenLoss(smoothing)

@@ -20,6 +20,7 @@ from mirada.data import report as reports
 from mirada.data.batching import Groups
 from mirada.data.checks import in_words
 from mirada.data.corpus import Corpus, write_corpus
+from mirada.data.folder import FolderFiles
 from mirada.data.labels import LabelledPreparation, shown_classes
 from mirada.data.preparation import Prepared
 from mirada.data.readers.labelled import TAB, example, unreadable
@@ -205,7 +206,7 @@ class ClassificationData(LabelledPreparation[tuple[str, str]]):
         self.report.vocabulary, self.report.parts = tokenizer.size, self.parts
 
     def read_preprocessor(self, folder: Path) -> Labels:
-        return Labels.read(folder)
+        return Labels.read(FolderFiles(folder), folder)
 
     def read_dev(self, folder: Path, preprocessor: Labels) -> Labelled:
         dev: Labelled = super().read_dev(folder, preprocessor)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -13,7 +14,6 @@ from mirada.contracts import Sizes
 from mirada.data.splits import LabelNames
 from mirada.data.tokenizer import Tokenizer
 from mirada.errors import BundleError
-from mirada.files import read_bytes
 from mirada.parsing import load_json
 
 
@@ -38,12 +38,11 @@ class Labels:
         }
 
     @classmethod
-    def read(cls, folder: Path) -> Labels:
-        """What `files` wrote."""
-        path = folder / "labels.json"
-        found = load_json(read_bytes(path, BundleError), _Named | LabelNames, path, BundleError)
+    def read(cls, files: Mapping[str, bytes], where: Path) -> Labels:
+        """What `files` returned."""
+        found = load_json(files["labels.json"], _Named | LabelNames, where / "labels.json", BundleError)
         about = found if isinstance(found, _Named) else _Named(labels=found)
-        return cls(Tokenizer.load(folder / "tokenizer.json"), about.labels, about.parts)
+        return cls(Tokenizer.load(where / "tokenizer.json", files["tokenizer.json"]), about.labels, about.parts)
 
 
 class _Named(BaseModel):

@@ -72,7 +72,7 @@ class ClassificationTask(Task):
 
     def open(self, files: Mapping[str, bytes], where: Path) -> Labels:
         need(files, where, "tokenizer.json", "labels.json")
-        return Labels.read(where)
+        return Labels.read(files, where)
 
     def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
         return ClassLoss(smoothing)

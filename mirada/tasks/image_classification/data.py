@@ -21,7 +21,7 @@ from pydantic import Field, model_validator
 
 from mirada.contracts import Rows
 from mirada.data import report as reports
-from mirada.data.folder import open_array
+from mirada.data.folder import FolderFiles, open_array
 from mirada.data.images.batches import ImageBatches, Images, open_pixels
 from mirada.data.images.format import Appearance, Format, FormatConfig, moments
 from mirada.data.images.pixels import BadImage, Pixels, digest, fit
@@ -204,7 +204,7 @@ class ImageClassificationData(LabelledPreparation[Example]):
         write_text(folder / "dev.json", json.dumps(about))
 
     def read_preprocessor(self, folder: Path) -> ImagePreprocessor:
-        return ImagePreprocessor.read(folder)
+        return ImagePreprocessor.read(FolderFiles(folder), folder)
 
     def read_dev(self, folder: Path, preprocessor: ImagePreprocessor) -> Images[str]:
         return Images.read(folder, preprocessor.format.shape, str)

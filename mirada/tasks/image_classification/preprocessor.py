@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from mirada.contracts import Sizes
 from mirada.data.images.format import Format
-from mirada.errors import BundleError
-from mirada.files import read_bytes
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,6 @@ class ImagePreprocessor:
         return {"pictures.json": self.format.to_json(self.labels).encode("utf-8")}
 
     @classmethod
-    def read(cls, folder: Path) -> ImagePreprocessor:
-        """What `files` wrote."""
-        path = folder / "pictures.json"
-        return cls(*Format.from_json(read_bytes(path, BundleError), path))
+    def read(cls, files: Mapping[str, bytes], where: Path) -> ImagePreprocessor:
+        """What `files` returned."""
+        return cls(*Format.from_json(files["pictures.json"], where / "pictures.json"))

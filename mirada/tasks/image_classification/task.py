@@ -43,7 +43,7 @@ class ImageClassificationTask(Task):
 
     def open(self, files: Mapping[str, bytes], where: Path) -> ImagePreprocessor:
         need(files, where, "pictures.json")
-        return ImagePreprocessor.read(where)
+        return ImagePreprocessor.read(files, where)
 
     def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
         return ClassLoss(smoothing)

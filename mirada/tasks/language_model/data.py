@@ -24,7 +24,7 @@ from pydantic import Field, NonNegativeInt
 from mirada.contracts import BOS, EOS, SequenceBatch
 from mirada.data import report as reports
 from mirada.data.checks import has_invalid_bytes
-from mirada.data.folder import check_dev
+from mirada.data.folder import FolderFiles, check_dev
 from mirada.data.preparation import Preparation, Prepared
 from mirada.data.records import AnyRecord, Record, Sources
 from mirada.data.sources import TextSection
@@ -364,7 +364,7 @@ class LanguageModelData(Preparation[str]):
     def read_preprocessor(self, folder: Path) -> Any:
         from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor
 
-        return LanguageModelPreprocessor.read(folder)
+        return LanguageModelPreprocessor.read(FolderFiles(folder), folder)
 
     def read_dev(self, folder: Path, preprocessor: Any) -> Lines:
         dev: Lines = super().read_dev(folder, preprocessor)

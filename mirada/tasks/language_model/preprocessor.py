@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,8 +12,6 @@ import numpy.typing as npt
 
 from mirada.contracts import Sizes
 from mirada.data.tokenizer import Tokenizer
-from mirada.errors import DataError
-from mirada.files import read_bytes
 from mirada.tasks.language_model.data import Spelling, load_counts
 
 
@@ -36,7 +35,7 @@ class LanguageModelPreprocessor:
         return {"tokenizer.json": self.tokenizer.to_json().encode("utf-8"), "counts.json": counts.encode("utf-8")}
 
     @classmethod
-    def read(cls, folder: Path) -> LanguageModelPreprocessor:
-        """What `files` wrote."""
-        tokenizer, path = Tokenizer.load(folder / "tokenizer.json"), folder / "counts.json"
-        return cls(Spelling(tokenizer), load_counts(read_bytes(path, DataError), tokenizer.size, path))
+    def read(cls, files: Mapping[str, bytes], where: Path) -> LanguageModelPreprocessor:
+        """What `files` returned."""
+        tokenizer = Tokenizer.load(where / "tokenizer.json", files["tokenizer.json"])
+        return cls(Spelling(tokenizer), load_counts(files["counts.json"], tokenizer.size, where / "counts.json"))

@@ -68,7 +68,7 @@ class LanguageModelTask(Task):
 
     def open(self, files: Mapping[str, bytes], where: Path) -> LanguageModelPreprocessor:
         need(files, where, "tokenizer.json", "counts.json")
-        return LanguageModelPreprocessor.read(where)
+        return LanguageModelPreprocessor.read(files, where)
 
     def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
         return NextTokenLoss(smoothing)

@@ -21,6 +21,7 @@ from pydantic import Field
 from mirada.contracts import EOS, PAD, Rows, SequenceBatch
 from mirada.data import report as reports
 from mirada.data.corpus import CHUNK, Corpus, batched, write_corpus
+from mirada.data.folder import FolderFiles
 from mirada.data.preparation import Preparation, Prepared
 from mirada.data.records import AnyRecord, Record, Sources
 from mirada.data.sources import TextSection
@@ -186,7 +187,7 @@ class MaskedData(Preparation[str]):
         self.report.fingerprint, self.report.vocabulary = corpus.fingerprint, tokenizer.size
 
     def read_preprocessor(self, folder: Path) -> Vocabulary:
-        return Vocabulary.read(folder)
+        return Vocabulary.read(FolderFiles(folder), folder)
 
     def open_store(self, folder: Path, preprocessor: Vocabulary) -> Corpus:
         corpus = Corpus(folder / "corpus")

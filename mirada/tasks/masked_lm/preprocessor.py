@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +24,6 @@ class Vocabulary:
         return {"tokenizer.json": self.tokenizer.to_json().encode("utf-8")}
 
     @classmethod
-    def read(cls, folder: Path) -> Vocabulary:
-        """What `files` wrote."""
-        return cls(Tokenizer.load(folder / "tokenizer.json"))
+    def read(cls, files: Mapping[str, bytes], where: Path) -> Vocabulary:
+        """What `files` returned."""
+        return cls(Tokenizer.load(where / "tokenizer.json", files["tokenizer.json"]))

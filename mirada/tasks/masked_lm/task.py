@@ -45,7 +45,7 @@ class MaskedLMTask(Task):
 
     def open(self, files: Mapping[str, bytes], where: Path) -> Vocabulary:
         need(files, where, "tokenizer.json")
-        return Vocabulary.read(where)
+        return Vocabulary.read(files, where)
 
     def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
         return MaskedTokenLoss()

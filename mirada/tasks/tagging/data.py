@@ -25,7 +25,7 @@ from mirada.contracts import EOS, PAD, Rows, SequenceBatch
 from mirada.data import report as reports
 from mirada.data.batching import Groups
 from mirada.data.corpus import CHUNK, Corpus, batched, write_corpus
-from mirada.data.folder import open_numbers
+from mirada.data.folder import FolderFiles, open_numbers
 from mirada.data.preparation import Preparation, Prepared
 from mirada.data.records import AnyRecord
 from mirada.data.splits import Mask, repeated
@@ -280,7 +280,7 @@ class TaggingData(Preparation[Example]):
             )
 
     def read_preprocessor(self, folder: Path) -> Tags:
-        return Tags.read(folder)
+        return Tags.read(FolderFiles(folder), folder)
 
     def read_dev(self, folder: Path, preprocessor: Tags) -> Examples:
         dev: Examples = super().read_dev(folder, preprocessor)

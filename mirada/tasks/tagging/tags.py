@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, chain
 from pathlib import Path
@@ -27,8 +27,7 @@ from mirada.data.survey import fingerprint
 from mirada.data.text import shown_path
 from mirada.data.tokenizer import Tokenizer
 from mirada.errors import BundleError, DataError
-from mirada.files import read_bytes
-from mirada.parsing import read_json
+from mirada.parsing import load_json
 
 MOST_KNOWN = 4_000_000
 """Different words of which a model remembers that it has seen them."""
@@ -147,16 +146,16 @@ class Tags:
         }
 
     @classmethod
-    def read(cls, folder: Path) -> Tags:
-        """What `files` wrote."""
-        about: _About = read_json(folder / "tags.json", _About, BundleError)
+    def read(cls, files: Mapping[str, bytes], where: Path) -> Tags:
+        """What `files` returned."""
+        about: _About = load_json(files["tags.json"], _About, where / "tags.json", BundleError)
         if bool(about.labels) == (about.mean is not None):
-            raise BundleError(f"{folder / 'tags.json'}: has neither labels nor a scale of numbers")
-        content = read_bytes(folder / "words.u64", BundleError, 8 * MOST_KNOWN)
+            raise BundleError(f"{where / 'tags.json'}: has neither labels nor a scale of numbers")
+        content = files["words.u64"]
         if len(content) % 8:
-            raise BundleError(f"{folder / 'words.u64'}: is cut: {len(content):,} bytes are no whole number of words")
+            raise BundleError(f"{where / 'words.u64'}: is cut: {len(content):,} bytes are no whole number of words")
         words = np.frombuffer(content, dtype="<u8").astype(np.uint64)
-        tokenizer = Tokenizer.load(folder / "tokenizer.json")
+        tokenizer = Tokenizer.load(where / "tokenizer.json", files["tokenizer.json"])
         return cls(tokenizer, about.labels, about.mean or 0.0, about.deviation, words)
 
 

@@ -59,7 +59,7 @@ class TaggingTask(Task):
 
     def open(self, files: Mapping[str, bytes], where: Path) -> Tags:
         need(files, where, "tokenizer.json", "tags.json", "words.u64")
-        return Tags.read(where)
+        return Tags.read(files, where)
 
     def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
         labels, numbers = LabelLoss(smoothing), SquaredErrorLoss()

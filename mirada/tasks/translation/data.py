@@ -17,6 +17,7 @@ from mirada.data import language
 from mirada.data.batching import Batches
 from mirada.data.checks import CheckConfig, doubts, far_apart, fault, in_words
 from mirada.data.corpus import Corpus, write_corpus
+from mirada.data.folder import FolderFiles
 from mirada.data.preparation import Preparation, Prepared
 from mirada.data.quality import EXAMPLES
 from mirada.data.records import AnyRecord, Record
@@ -24,7 +25,6 @@ from mirada.data.report import Report as Report
 from mirada.data.sources import DataConfig, PairFiles, open_some
 from mirada.data.splits import Mask, first_of
 from mirada.data.survey import HELD, TRAINING, Survey, fingerprint, quick, shown_fields
-from mirada.data.tokenizer import Tokenizer
 from mirada.errors import DataError
 from mirada.tasks.task import evenly
 from mirada.tasks.translation.preprocessor import TranslationPreprocessor
@@ -254,11 +254,10 @@ class TranslationData(Preparation[Any]):
     # ── opening and use ───────────────────────────────────────────────────────────────────────────────────────────
 
     def read_preprocessor(self, folder: Path) -> TranslationPreprocessor:
-        if (folder / "source.json").exists():  # prepared by an earlier version
-            source = Tokenizer.load(folder / "source.json")
-            separate = (folder / "target.json").exists()
-            return TranslationPreprocessor(source, Tokenizer.load(folder / "target.json") if separate else source)
-        return TranslationPreprocessor.read(folder)
+        files, earlier = FolderFiles(folder), ("source.json", "target.json")  # what an earlier version called them
+        if earlier[0] in files:
+            return TranslationPreprocessor.read(files, folder, earlier)
+        return TranslationPreprocessor.read(files, folder)
 
     def open_store(self, folder: Path, preprocessor: TranslationPreprocessor) -> Corpus:
         corpus = Corpus(folder / "corpus")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,7 +30,10 @@ class TranslationPreprocessor:
         return files
 
     @classmethod
-    def read(cls, folder: Path) -> TranslationPreprocessor:
-        """What `files` wrote."""
-        source = Tokenizer.load(folder / SOURCE)
-        return cls(source, Tokenizer.load(folder / TARGET) if (folder / TARGET).exists() else source)
+    def read(
+        cls, files: Mapping[str, bytes], where: Path, names: tuple[str, str] = (SOURCE, TARGET)
+    ) -> TranslationPreprocessor:
+        """What `files` returned; `names` are those of the files."""
+        source, target = names
+        tokenizer = Tokenizer.load(where / source, files[source])
+        return cls(tokenizer, Tokenizer.load(where / target, files[target]) if target in files else tokenizer)

@@ -11,13 +11,13 @@ from mirada.config import Values
 from mirada.contracts import Loss
 from mirada.data.checks import CheckConfig
 from mirada.data.sources import DataConfig
-from mirada.data.tokenizer import Tokenizer, TokenizerConfig
+from mirada.data.tokenizer import TokenizerConfig
 from mirada.decoding import DecodeConfig
 from mirada.errors import ConfigError
 from mirada.tasks.task import Task
 from mirada.tasks.translation.data import TranslationData
 from mirada.tasks.translation.model import TranslationModel
-from mirada.tasks.translation.preprocessor import SOURCE, TARGET, TranslationPreprocessor
+from mirada.tasks.translation.preprocessor import SOURCE, TranslationPreprocessor
 from mirada.training.losses import TargetTokenLoss
 
 
@@ -60,8 +60,7 @@ class TranslationTask(Task):
 
     def open(self, files: Mapping[str, bytes], where: Path) -> TranslationPreprocessor:
         need(files, where, SOURCE)
-        source = Tokenizer.load(where / SOURCE)
-        return TranslationPreprocessor(source, Tokenizer.load(where / TARGET) if TARGET in files else source)
+        return TranslationPreprocessor.read(files, where)
 
     def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
         return TargetTokenLoss(smoothing)

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mirada.contracts import EOS
-from mirada.data.folder import finish
+from mirada.data.folder import FolderFiles, finish
 from mirada.data.preparation import Prepared
 from mirada.data.tokenizer import Tokenizer, TokenizerConfig, Unit
 from mirada.errors import BundleError, DataError, UsageError
@@ -323,10 +323,10 @@ def test_a_damaged_kit_is_refused(tmp_path: Path, content: bytes) -> None:
     preprocessor = Tags(Tokenizer.learn(["a b"], 300), ["N", "V"], words=np.array([3, 5], np.uint64))
     for name, whole in preprocessor.files().items():
         (tmp_path / name).write_bytes(whole)
-    assert Tags.read(tmp_path).words.tolist() == [3, 5]
+    assert Tags.read(FolderFiles(tmp_path), tmp_path).words.tolist() == [3, 5]
     (tmp_path / "tags.json").write_bytes(content)
     with pytest.raises(BundleError, match=re.escape("tags.json")):
-        Tags.read(tmp_path)
+        Tags.read(FolderFiles(tmp_path), tmp_path)
 
 
 def test_a_dev_set_with_a_tag_that_training_never_had_is_refused(tmp_path: Path) -> None:

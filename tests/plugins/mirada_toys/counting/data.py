@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,13 @@ from mirada.config import Section
 from mirada.contracts import EOS, PAD, Rows, SequenceBatch, Sizes
 from mirada.data.batching import Groups
 from mirada.data.corpus import Corpus, write_corpus
+from mirada.data.folder import FolderFiles
 from mirada.data.preparation import Preparation, Prepared
 from mirada.data.records import Sources
 from mirada.data.splits import Mask, repeated
 from mirada.data.survey import Survey
 from mirada.data.text import lines
 from mirada.errors import DataError
-from mirada.files import read_bytes
 from mirada.parsing import load_json
 
 ALPHABET = "abcdefghijklmnopqrstuvwxyz"
@@ -77,9 +77,8 @@ class Letters:
         return {"counting.json": json.dumps(self.most).encode()}
 
     @classmethod
-    def read(cls, folder: Path) -> Letters:
-        path = folder / "counting.json"
-        return cls(load_json(read_bytes(path, DataError), int, path, DataError))
+    def read(cls, files: Mapping[str, bytes], where: Path) -> Letters:
+        return cls(load_json(files["counting.json"], int, where / "counting.json", DataError))
 
 
 class WordBatches(Groups[SequenceBatch]):
@@ -132,7 +131,7 @@ class CountingData(Preparation[tuple[str, int]]):
         self.report.training, self.report.fingerprint = len(corpus), corpus.fingerprint
 
     def read_preprocessor(self, folder: Path) -> Letters:
-        return Letters.read(folder)
+        return Letters.read(FolderFiles(folder), folder)
 
     def open_store(self, folder: Path, preprocessor: Letters) -> Corpus:
         return Corpus(folder / "corpus")

@@ -25,7 +25,7 @@ class CountingTask(Task):
     defaults = {"train": {"label_smoothing": 0.0}}
 
     def open(self, files: Mapping[str, bytes], where: Path) -> Letters:
-        return Letters.read(where)
+        return Letters.read(files, where)
 
     def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
         return ClassLoss(smoothing)
