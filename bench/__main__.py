@@ -12,8 +12,8 @@ DOWNLOADS = ["minilm", "shakespeare", "images", "pretraining"]
 
 
 def main() -> None:
-    if sys.argv[1:2] == ["mutants"]:  # takes hours and has options of its own
-        import_module("bench.mutants").main(sys.argv[2:])
+    if sys.argv[1:2] in (["mutants"], ["preparing"]):  # they have arguments of their own
+        import_module(f"bench.{sys.argv[1]}").main(sys.argv[2:])
         return
     names = list(takewhile(lambda word: not word.startswith("-"), sys.argv[1:]))  # options of a benchmark follow
     for name in names or BENCHMARKS:

@@ -1,4 +1,4 @@
-"""Seconds, pairs a second and peak memory of preparing sentence pairs: `python -m bench.preparing PAIRS.tsv.gz en pt`.
+"""Seconds, pairs a second and peak memory of preparing sentence pairs: `python -m bench preparing PAIRS.tsv.gz en pt`.
 
 Pin it to one core to compare (`RAYON_NUM_THREADS=1 taskset -c 1 …`).
 """
@@ -9,6 +9,7 @@ import resource
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from mirada.data.checks import CheckConfig
@@ -18,7 +19,11 @@ from mirada.data.tokenizer import TokenizerConfig
 from mirada.tasks.translation.data import TranslationData
 
 
-def main(pairs: str, source: str | None = None, target: str | None = None) -> None:
+def main(arguments: Sequence[str]) -> None:
+    if not arguments:
+        sys.exit("name a file of sentence pairs, and its languages: python -m bench preparing pairs.tsv en pt")
+    pairs, source, target, *_ = [*arguments, None, None]
+    assert pairs is not None
     data = DataConfig(files=(pairs,), source_language=source, target_language=target)
     task = TranslationData({"data": data, "check": CheckConfig(), "tokenizer": TokenizerConfig()})
     with tempfile.TemporaryDirectory() as folder:
@@ -29,7 +34,3 @@ def main(pairs: str, source: str | None = None, target: str | None = None) -> No
     print(f"{report.read:,} pairs: {seconds:.1f} s ({worked:.1f} s of the processor)")
     print(f"{report.read / seconds:,.0f} pairs/s, {report.read / worked:,.0f} by processor time")
     print(f"peak memory {peak:,.0f} MiB; data id {report.fingerprint[:16]}")
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

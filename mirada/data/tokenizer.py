@@ -57,7 +57,7 @@ LONGEST_TEXT = 5_000_000
 AT_A_TIME = 1_000_000
 """Characters, of many texts or of a long one, that are cut into units at a time."""
 
-MOST_KNOWN, LONGEST_WORD = 5_000, 64
+MOST_KNOWN, LONGEST_WORD = 50_000, 64
 """Words whose subwords are remembered, and characters of such a word, at most."""
 
 Unit = Literal["subwords", "words", "characters", "symbols"]

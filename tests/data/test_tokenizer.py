@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tokenizers import models
 
 from mirada.contracts import BOS, EOS, PAD
+from mirada.data import tokenizer as module
 from mirada.data.tokenizer import LARGEST, SMALLEST, SPECIALS, Tokenizer, suggest_vocabulary, word_of_each
 from mirada.errors import BundleError
 
@@ -219,3 +220,17 @@ def test_a_tokenizer_with_other_special_ids_is_refused(tmp_path: Path) -> None:
     path.write_text(tokenizers.Tokenizer(models.BPE({"<s>": 0, "<pad>": 1, "</s>": 2}, [])).to_str())
     with pytest.raises(BundleError, match="not a tokenizer of Mirada's"):
         Tokenizer.load(path)
+
+
+def test_few_words_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is remembered of words makes encoding quick and changes nothing, also when there are too many of them."""
+    learned = Tokenizer.learn(["una frase larga", "otra frase"], 300)
+    texts = [f"una frase {number} {'x' * number}" for number in range(200)]
+    expected = [learned.encode([text])[0] for text in texts]
+    monkeypatch.setattr(module, "MOST_KNOWN", 10)
+    again = Tokenizer.learn(["una frase larga", "otra frase"], 300)
+    for text, ids in zip(texts, expected, strict=True):
+        assert again.encode([text, text]) == [ids, ids]
+        assert again._words is not None
+        assert len(again._words) <= 10
+    assert again.encode(texts) == expected

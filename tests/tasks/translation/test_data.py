@@ -145,7 +145,7 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
         path = tmp_path / f"{pairs}.tsv"
         with path.open("w") as out:
             for number in range(pairs):
-                out.write(f"frase {number:06d}\tsentence {number:06d}\n")
+                out.write(f"frase {number // 100} {number % 100}\tsentence {number // 100} {number % 100}\n")
         data = DataConfig(files=(str(path),), hold_out=100)
         tracemalloc.start()
         ready(tmp_path / f"data{pairs}", data)
