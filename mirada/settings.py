@@ -13,9 +13,21 @@ from pydantic.fields import FieldInfo
 
 from mirada import models, tasks
 from mirada.config import OPTIONS, Section, nearest
+from mirada.data.checks import REASONS, in_words
 from mirada.errors import UsageError
 from mirada.predictions import Prediction
 from mirada.training.config import TrainConfig
+
+MEANINGS = {
+    "name": "The architecture; `mirada models` lists them.",
+    "heads": "Attention heads of each layer; the width is a multiple of them.",
+    "layers": "Layers, one on top of another.",
+    "encoder_layers": "Layers of the encoder.",
+    "decoder_layers": "Layers of the decoder.",
+    "activation": "Activation function of the feed-forward layers.",
+    "attention": "How the decoder attends to the source: by dot product, a bilinear form (general), or additively.",
+}
+"""Of settings that mean the same in every model."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +51,8 @@ class Setting(Prediction):
         option = f" ({self.option})" if self.option else ""
         default = json.dumps(self.default, ensure_ascii=False)
         head = f"{self.name}{option}: {self.type}, default {default}"
-        return fill(self.meaning, 110, initial_indent=f"{head}\n    ", subsequent_indent="    ") or head
+        meaning = fill(self.meaning, 110, initial_indent="    ", subsequent_indent="    ")
+        return f"{head}\n{meaning}" if meaning else head
 
 
 def list_settings(name: str | None = None, task: str | None = None, model: str | None = None) -> list[Setting]:
@@ -69,7 +82,10 @@ def _settings(section: str, kind: type[Section], defaults: dict[str, Any]) -> It
     for key, field in kind.model_fields.items():
         path = f"{section}.{key}"
         default = json.loads(json.dumps(defaults.get(key, field.get_default(call_default_factory=True)), default=str))
-        yield Setting(path, _type(field), default, " ".join((field.description or "").split()), OPTIONS.get(path, ""))
+        meaning = (
+            field.description or MEANINGS.get(key) or (key in REASONS and f"What to do about {in_words(key, 'pair')}.")
+        )
+        yield Setting(path, _type(field), default, " ".join((meaning or "").split()), OPTIONS.get(path, ""))
 
 
 def _type(field: FieldInfo) -> str:

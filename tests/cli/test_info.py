@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from mirada import tasks
+from mirada import models, tasks
 from mirada.settings import list_settings
 from mirada.training.config import TrainConfig
 from tests.command import refused, run
@@ -46,3 +46,10 @@ def test_every_setting_of_every_task_has_a_type_and_a_default(task: str) -> None
 def test_defaults_are_those_of_the_task() -> None:
     (sample,) = list_settings("decode.sample", task="language_model")
     assert sample.default is True
+
+
+@pytest.mark.parametrize("task", tasks.packages())
+def test_every_setting_has_a_meaning(task: str) -> None:
+    for model, architecture in models.architectures().items():
+        if task in architecture.variants:
+            assert [setting.name for setting in list_settings(None, task, model) if not setting.meaning] == []
