@@ -108,7 +108,7 @@ def speed_by_length(
 
 
 def _step(model: Model, report: TaskReport, batch: Batch | SequenceBatch) -> Job:
-    objective = report.task.objective(float(model.config["train"]["label_smoothing"]))
+    objective = report.task.loss(float(model.config["train"]["label_smoothing"]))
 
     def job() -> None:
         model.network.train().zero_grad(set_to_none=True)

@@ -122,7 +122,7 @@ def write_corpus(
     progress: Callable[[int], None] = lambda done: None,
 ) -> Corpus:
     """Tokenise the pairs into `folder`. Each comes with its place: one that has over `longest` tokens on a side is left
-    out, and `too_long(place, tokens)` is told."""
+    out, and `too_long(place, tokens)` is called."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "corpus.json").unlink(missing_ok=True)
     dtype: np.dtype[Any] = np.dtype(np.uint16 if vocabulary <= 65_536 else np.uint32)

@@ -201,7 +201,7 @@ def _line(raw: bytes, charset: str, place: str) -> str:
 
 
 def _take(entry: Entry, match: re.Match[str], keyword: str, charset: str, place: str) -> str:
-    """Adds a line's text to an entry. Gives the text's keyword; a line without one goes on with the last text."""
+    """Adds a line's text to an entry. Gives the text's keyword; a line without one continues the last text."""
     if match[1]:
         keyword = re.sub(r"\s", "", match[1])
         if not entry.has_place_for(keyword):

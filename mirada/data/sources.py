@@ -142,7 +142,7 @@ def data_settings(
     *,
     absolute: bool,
 ) -> Values:
-    """The data section that these arguments stand for; paths absolute where work may go on from elsewhere."""
+    """The data section that these arguments stand for; absolute paths if the run may be resumed from elsewhere."""
 
     def paths(given: Paths) -> list[str]:
         return [str(Path(path).absolute()) if absolute else path for path in named(given)]

@@ -136,8 +136,8 @@ def _chunks(texts: Iterable[str]) -> Iterator[list[str]]:
 class StreamBatches:
     """The batches of a stream. Epoch e is the same list of batches whenever it is asked for.
 
-    Carried (not shuffled): the stream is cut into `rows` parts that are read side by side, and row r of a batch goes on
-    where row r of the one before stopped, so that a recurrent state can be carried over (truncated backpropagation
+    Carried (not shuffled): the stream is cut into `rows` parts that are read side by side, and row r of a batch
+    continues where row r of the previous one stopped, so that a recurrent state can be carried over (truncated backpropagation
     through time). The last steps of the stream, fewer than there are rows, are left over when it cannot be shared out
     evenly. Shuffled: windows of the stream in random order, each for itself.
 
@@ -190,7 +190,7 @@ class StreamBatches:
         return [begins + span for span in spans]
 
     def is_first(self, rows: Spans) -> bool:
-        """Whether a batch does not go on from the one before it, so that a carried state must be dropped."""
+        """Whether a batch does not continue the previous one, so that a carried state must be dropped."""
         return self.shuffled or int(rows[0, 0]) == 0
 
     def load(self, rows: Spans) -> SequenceBatch:

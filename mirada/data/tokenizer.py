@@ -80,7 +80,7 @@ class TokenizerConfig(Section):
     """Make all letters small; unless given, words are lower-cased and nothing else is."""
     normalize: bool = True
     """Read texts in Unicode's composed form (NFC), with plain spaces and without invisible characters, in training and
-    use; language modelling takes them as they are. A base decides it for what goes on from it."""
+    use; language modelling takes them as they are. A fine-tuned model does as its base."""
     joint: bool = True
     """One vocabulary for both languages (needed for tied embeddings), or one each."""
 
@@ -319,7 +319,7 @@ def _learn_units(
 
 def _words(texts: Iterable[str], backend: tokenizers.Tokenizer, most: int) -> list[str]:
     """What the tokenizer cuts the texts into, the most frequent first."""
-    # The trainer would mix up a special token with a symbol in the texts that is spelt like it; so it is told of none.
+    # The trainer would mix up a special token with a symbol in the texts that is spelt like it; so it gets none.
     trainer = trainers.WordLevelTrainer(vocab_size=most, min_frequency=0, special_tokens=[], show_progress=False)
     backend.train_from_iterator((part for text in texts for part in _parts(text, "words", False)), trainer)
     learned = backend.get_vocab(with_added_tokens=False)
@@ -335,7 +335,7 @@ def _characters(texts: Iterable[str], backend: tokenizers.Tokenizer) -> list[str
 
 
 def _unit_of(backend: tokenizers.Tokenizer) -> Kind:
-    """What a tokenizer cuts text into: it is told from its parts, so that one file says it all."""
+    """The unit of a tokenizer, inferred from its parts, so that one file holds everything."""
     cutter = backend.pre_tokenizer
     if isinstance(backend.model, models.BPE):
         return "characters" if cutter is None and not json.loads(backend.to_str())["model"]["merges"] else "subwords"

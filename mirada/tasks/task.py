@@ -110,6 +110,6 @@ class Task:
         """Let a new network see the training data before it is trained, if it has to; what there is to say of it."""
         return []
 
-    def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
-        """What is made small."""
+    def loss(self, smoothing: float) -> Callable[[Any, Any], Loss]:
+        """The training loss of a network on a batch."""
         raise NotImplementedError

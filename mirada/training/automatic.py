@@ -120,7 +120,7 @@ def _estimate(
     train: TrainConfig = sections["train"]
     network = task.network(sections["model"], data.preprocessor).to(device)
     return estimate_cost(
-        network, task.objective(train.label_smoothing), data.batches(batch, train.seed), train, device, steps
+        network, task.loss(train.label_smoothing), data.batches(batch, train.seed), train, device, steps
     )
 
 

@@ -162,7 +162,7 @@ class _Run:
             batches = data.batches(batch_size(settings, batches.tokens), settings.seed)
         return Training(
             network,
-            task.objective(settings.label_smoothing),
+            task.loss(settings.label_smoothing),
             batches,
             lambda network, size: self.model.validate(data.dev, size),
             settings,

@@ -157,7 +157,7 @@ def test_label_smoothing_reaches_every_task_that_has_labels(task: str) -> None:
     model = build().eval()
 
     def asked(smoothing: float) -> Tensor:
-        found: Loss = tasks.find(task).objective(smoothing)(model, batch)
+        found: Loss = tasks.find(task).loss(smoothing)(model, batch)
         assert found.count == count
         return found.total.detach()
 
@@ -170,7 +170,7 @@ def test_label_smoothing_reaches_every_task_that_has_labels(task: str) -> None:
 
 @pytest.mark.parametrize("task", ["masked_lm", "forecasting"])
 def test_tasks_without_labels_to_smooth_take_the_setting(task: str) -> None:
-    assert tasks.find(task).objective(0.3) is not None
+    assert tasks.find(task).loss(0.3) is not None
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])

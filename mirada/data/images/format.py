@@ -1,4 +1,4 @@
-"""What a network is told of images: their size and colours, and the mean and spread of their pixels."""
+"""The format of a network's images: size, colours, and the mean and standard deviation of the pixels."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MOST_ACROSS = 16
 
 @dataclass(frozen=True)
 class Format:
-    """What a network is told of pixels: x = (byte / 255 − mean) / std, each channel by itself."""
+    """How pixels are normalized: x = (byte / 255 − mean) / std, each channel by itself."""
 
     shape: tuple[int, int, int, int]  # C, F, H, W
     mean: tuple[float, ...]

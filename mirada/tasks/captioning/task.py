@@ -50,7 +50,7 @@ class CaptioningTask(Task):
         need(files, where, "tokenizer.json", "pictures.json", "captions.json")
         return CaptionPreprocessor.read(files, where)
 
-    def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
+    def loss(self, smoothing: float) -> Callable[[Any, Any], Loss]:
         return TargetTokenLoss(smoothing)
 
 

@@ -74,7 +74,7 @@ class ClassificationTask(Task):
         need(files, where, "tokenizer.json", "labels.json")
         return Labels.read(files, where)
 
-    def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
+    def loss(self, smoothing: float) -> Callable[[Any, Any], Loss]:
         return ClassLoss(smoothing)
 
 

@@ -1,1 +1,1 @@
-"""Forecasting: how a series of numbers goes on, with ranges that say how sure that is."""
+"""Forecasting: the next values of a series of numbers, with prediction intervals."""

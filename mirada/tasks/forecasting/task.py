@@ -22,7 +22,7 @@ from mirada.training.losses import NextNumbersLoss
 
 
 class ForecastingTask(Task):
-    """How a series of numbers goes on."""
+    """Forecasting a series of numbers."""
 
     name = "forecasting"
     verb = "forecast"
@@ -83,7 +83,7 @@ class ForecastingTask(Task):
         nn.init.zeros_(network.output.bias)
         return network
 
-    def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
+    def loss(self, smoothing: float) -> Callable[[Any, Any], Loss]:
         return NextNumbersLoss()
 
 

@@ -173,6 +173,6 @@ def _check_later(file: str, series: Series, dev: str, later: Series) -> None:
         raise DataError(f"{dev}: has {len(later.names)} columns to forecast where {file} has {len(series.names)}")
     if series.times and later.times and not is_later(series.times[-1], later.times[0]):
         raise DataError(
-            f"{dev}: begins at {shown_text(later.times[0])}, but {file} goes on to {shown_text(series.times[-1])}; "
+            f"{dev}: begins at {shown_text(later.times[0])}, but {file} ends at {shown_text(series.times[-1])}; "
             "what a model is evaluated with must be later than what it learned from, and written alike"
         )

@@ -45,7 +45,7 @@ class ImageClassificationTask(Task):
         need(files, where, "pictures.json")
         return ImagePreprocessor.read(files, where)
 
-    def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
+    def loss(self, smoothing: float) -> Callable[[Any, Any], Loss]:
         return ClassLoss(smoothing)
 
 

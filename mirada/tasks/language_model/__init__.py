@@ -1,1 +1,1 @@
-"""Language modelling: what comes next in a text, and so, how it goes on."""
+"""Language modelling: predicting the next token of a text, and so continuing it."""

@@ -97,7 +97,7 @@ class Spelling:
         return [BOS] if UNK in end and self.tokenizer.unknown is not None else [BOS, *end]
 
     def before(self, prompt: str) -> list[int]:
-        """What the model goes on from: the opening and the prompt; of published models the prompt alone, if any."""
+        """The ids before a continuation: the opening and the prompt; for published models the prompt alone, if any."""
         return self.read(prompt) if self.whole and prompt else [*self.opening, *self.read(prompt)]
 
     def parts(self, text: Iterable[str]) -> Iterator[str]:

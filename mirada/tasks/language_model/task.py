@@ -20,7 +20,7 @@ from mirada.training.losses import NextTokenLoss
 
 
 class LanguageModelTask(Task):
-    """A text, and how it goes on."""
+    """Language modelling: continuing a text."""
 
     name = "language_model"
     verb = "generate"
@@ -70,7 +70,7 @@ class LanguageModelTask(Task):
         need(files, where, "tokenizer.json", "counts.json")
         return LanguageModelPreprocessor.read(files, where)
 
-    def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
+    def loss(self, smoothing: float) -> Callable[[Any, Any], Loss]:
         return NextTokenLoss(smoothing)
 
 

@@ -47,7 +47,7 @@ class MaskedLMTask(Task):
         need(files, where, "tokenizer.json")
         return Vocabulary.read(files, where)
 
-    def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
+    def loss(self, smoothing: float) -> Callable[[Any, Any], Loss]:
         return MaskedTokenLoss()
 
 

@@ -61,7 +61,7 @@ class TaggingTask(Task):
         need(files, where, "tokenizer.json", "tags.json", "words.u64")
         return Tags.read(files, where)
 
-    def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
+    def loss(self, smoothing: float) -> Callable[[Any, Any], Loss]:
         labels, numbers = LabelLoss(smoothing), SquaredErrorLoss()
         return lambda model, batch: (numbers if batch.truth.is_floating_point() else labels)(model, batch)
 

@@ -62,7 +62,7 @@ class TranslationTask(Task):
         need(files, where, SOURCE)
         return TranslationPreprocessor.read(files, where)
 
-    def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
+    def loss(self, smoothing: float) -> Callable[[Any, Any], Loss]:
         return TargetTokenLoss(smoothing)
 
 

@@ -341,7 +341,7 @@ def test_wrong_use() -> None:
 
 def test_the_task_is_what_it_says() -> None:
     task = LanguageModelTask()
-    assert isinstance(task.objective(0.1), NextTokenLoss)
+    assert isinstance(task.loss(0.1), NextTokenLoss)
     assert task.read_dev('"a\\n"\n"b"\n') == ["a\n", "b"]
 
 

@@ -171,7 +171,7 @@ def test_every_model_tags(name: str, few: Path) -> None:
     section = models.find(name, "tagging").config.model_validate({"name": name, "width": 16})
     built = {"data": config, "tokenizer": TokenizerConfig(), "model": section}
     data = task.prepare(built, few / "data", lambda *progress: None)
-    network, objective = task.network(section, data.preprocessor), task.objective(0.0)
+    network, objective = task.network(section, data.preprocessor), task.loss(0.0)
     optimizer = torch.optim.Adam(network.parameters(), lr=1e-3)
     batches = data.batches(10_000, 1)
     losses = []

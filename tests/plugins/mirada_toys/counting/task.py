@@ -27,7 +27,7 @@ class CountingTask(Task):
     def open(self, files: Mapping[str, bytes], where: Path) -> Letters:
         return Letters.read(files, where)
 
-    def objective(self, smoothing: float) -> Callable[[Any, Any], Loss]:
+    def loss(self, smoothing: float) -> Callable[[Any, Any], Loss]:
         return ClassLoss(smoothing)
 
 
