@@ -137,9 +137,9 @@ class StreamBatches:
     """The batches of a stream. Epoch e is the same list of batches whenever it is asked for.
 
     Carried (not shuffled): the stream is cut into `rows` parts that are read side by side, and row r of a batch
-    continues where row r of the previous one stopped, so that a recurrent state can be carried over (truncated backpropagation
-    through time). The last steps of the stream, fewer than there are rows, are left over when it cannot be shared out
-    evenly. Shuffled: windows of the stream in random order, each for itself.
+    continues where row r of the previous one stopped, so that a recurrent state can be carried over (truncated
+    backpropagation through time). The last steps of the stream, fewer than there are rows, are left over when it cannot
+    be shared out evenly. Shuffled: windows of the stream in random order, each for itself.
 
     Cuts lie `length` steps apart and fall elsewhere in every epoch, so the first and the last piece may be shorter.
     """
