@@ -259,7 +259,9 @@ class SequenceEncoder(Part):
 
 
 class StepwiseEncoder(SequenceEncoder, Stepwise):
-    """An encoder that also reads a sequence piece by piece: `encode_next` is all that a subclass writes.
+    """An encoder that also reads a sequence piece by piece.
+
+    A subclass writes `encode_next` and `context`, and `state_tensors` and `state_from` if its state is carried over.
 
     Generation reads a token or a row of numbers at a time (`start`, `step`: for tokens it is a `Generator`); training
     on a long stream reads a batch at a time and carries the state over.
@@ -285,7 +287,7 @@ class StepwiseEncoder(SequenceEncoder, Stepwise):
         return Step(self.output(h[:, -1]), state)
 
     def step(self, inputs: Tensor, state: State, before: Tensor | None = None) -> Step:
-        """Read the next token [R] or numbers [R, C]; `before` [R, O] is the true output that a Jordan network hears."""
+        """Read the next token [R] or numbers [R, C]; `before` [R, O] is the true output that a Jordan network gets."""
         lengths = torch.ones(len(inputs), dtype=torch.long, device=inputs.device)
         batch = SequenceBatch(inputs[:, None], lengths, before=None if before is None else before[:, None])
         h, state = self.encode_next(batch, state)

@@ -47,7 +47,7 @@ def demo(
     minutes: Annotated[float, typer.Option(help="Train for this long, everything included.")] = 4.0,
     threads: Threads = None,
 ) -> None:
-    """Train Spanish → English on the built-in corpus, translate, evaluate, draw attention; five minutes in all."""
+    """Train Spanish → English on the built-in corpus, translate, evaluate, draw attention; about four minutes."""
     from mirada import demo as script
     from mirada.console import Console
 

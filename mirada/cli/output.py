@@ -23,7 +23,7 @@ def check_new(path: Path | None, option: str) -> None:
         raise UsageError(f"{option} {path}: exists already; choose another name")
     if path.suffix.lower() in _PACKED:
         raise UsageError(
-            f"{option} {path}: is not written packed; call it {path.with_suffix('')} and pack it afterwards"
+            f"{option} {path}: compressed output is not supported; write {path.with_suffix('')} and compress that"
         )
 
 

@@ -157,12 +157,12 @@ def _plan(
                 raise UsageError(f"--models {name}: {what}; name each model once")
         plan[name] = values
     if not any(values["train"][kind] for kind in BUDGETS):
-        raise UsageError("how long may each model train? Say it: --minutes 5 (or --epochs, --steps)")
-    return _alike(plan, [*task.sections])
+        raise UsageError("set a budget for each model: --minutes 5 (or --epochs, --steps)")
+    return _use_common_limits(plan, [*task.sections])
 
 
-def _alike(plan: dict[str, Values], sections: Sequence[str]) -> dict[str, Values]:
-    """What is left to each model to say about the data is the same for all too: the least that any of them takes."""
+def _use_common_limits(plan: dict[str, Values], sections: Sequence[str]) -> dict[str, Values]:
+    """Use the smallest value where the models' data settings differ."""
     first = next(iter(plan.values()))
     least: Values = {}
     for section in sections:
@@ -182,7 +182,7 @@ def _fitting(task: str, names: Sequence[str], settings: Values) -> dict[str, Val
     known = {key for own in fields.values() for key in own} - {"name", "attention"}
     for key in settings:
         if key == "name" or (key == "attention" and any(key in own for own in fields.values())):
-            raise ConfigError(f"model.{key}: a model's name says it: --models seq2seq-lstm+additive")
+            raise ConfigError(f"model.{key}: set it in the model's name: --models seq2seq-lstm+additive")
         if key not in known:
             raise ConfigError(f"model.{key}: none of the models has such a setting{configuration.nearest(key, known)}")
     return {name: {key: value for key, value in settings.items() if key in own} for name, own in fields.items()}

@@ -38,7 +38,7 @@ class Preparation(Generic[Example]):
     """How the data of one task is prepared; made anew for each set of data.
 
     A task of its own needs `open`, `example`, `learn`, `read_preprocessor`, `encode`, `open_store`, `batches` and
-    `summary`; all else has a default.
+    `summary`, and `hold_out` (or `split`) for data without a dev set; all else has a default.
     """
 
     noun: ClassVar[str] = "record"

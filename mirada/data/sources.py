@@ -50,7 +50,7 @@ class TableSection(TextSection):
     columns: tuple[str, ...] = ()
     """Columns or keys to read, by name or by number from 1, in the order that the task expects."""
     format: str | None = None
-    """tsv, csv, jsonl, tmx, po or mo, for files whose name does not tell."""
+    """The format of files whose name does not tell: tsv, csv, jsonl, tmx, po, mo, or one of another package."""
     quotes: bool = True
     """Whether quotes hold a CSV cell together; false takes them for characters like others."""
     header: bool | Literal["auto"] = "auto"

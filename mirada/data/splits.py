@@ -1,4 +1,4 @@
-"""Things with a class each, texts or images, by fingerprint: which repeat or contradict others, which to hold out.
+"""Splits of labelled examples by fingerprint: which repeat or contradict others, which to hold out.
 
 `hashes` [N] are fingerprints, equal for equal things; `numbers` [N] the class of each.
 """
@@ -55,7 +55,7 @@ def repeated(hashes: Hashes, numbers: Numbers | None = None) -> Mask:
 
 
 def hold_out(hashes: Hashes, numbers: Numbers, share: float, single: Callable[[int], Exception]) -> Mask:
-    """Of every class a share of its different things, those with the smallest fingerprints, but never all of them.
+    """A share of the distinct examples of every class, those with the smallest fingerprints, but never all of them.
 
     Nothing is on both sides: what occurs with several classes is held out of all of them. `single` makes the error for
     a class that has one thing only.

@@ -69,8 +69,8 @@ class Survey:
         notify: Notify,
         refuses: frozenset[str] | None = None,
     ):
-        """`refuses` are the reasons that make a finding of what training refuses, in a mere check; None when training:
-        then it is refused."""
+        """`refuses` are the reasons for refusing the data that are reported rather than raised, by `check`; None
+        raises them."""
         self._order = {reason: place for place, reason in enumerate({**REASONS, **task.reasons})}  # the gravest first
         self._bits = {reason: np.uint64(1 << place) for reason, place in self._order.items()}
         assert len(self._order) <= 64, "a record's doubts are the bits of one number"
@@ -209,7 +209,7 @@ class Survey:
     ) -> None:
         """Refuse the data; a mere check makes a finding of it."""
         if self.refuses is None:
-            raise DataError(f"{message}; if all is right as it is: --set {setting}" if setting else message)
+            raise DataError(f"{message}; to use the data anyway: --set {setting}" if setting else message)
         finding = self._findings[f"{kind} {message}"] = Finding(kind, message, REFUSES, setting, count)
         for record in examples:
             self._example(finding, record)

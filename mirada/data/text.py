@@ -155,7 +155,7 @@ class _Gzip(gzip.GzipFile):
 
 
 class _FromUtf16(io.RawIOBase):
-    """UTF-16 as UTF-8. What is no UTF-16, half a surrogate pair or half a character, becomes what is no UTF-8."""
+    """UTF-16 as UTF-8. Invalid UTF-16 becomes invalid UTF-8, so that it is found and reported."""
 
     def __init__(self, stream: io.BufferedReader, encoding: str):
         self._stream = stream

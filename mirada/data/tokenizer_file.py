@@ -1,4 +1,4 @@
-"""A tokenizer's JSON, checked before the library gets it: what it cannot take ends the process, or never ends.
+"""Validate the JSON of a tokenizer before the library gets it: invalid input can crash or hang the process.
 
 Padding to a trillion, ids far beyond the vocabulary, normalisers that make a text longer with every step and patterns
 that backtrack for ever are all valid to the library. A tokenizer of Mirada's has none of them.

@@ -1,4 +1,4 @@
-"""Engines: what computes a text from token ids. A model's verbs know only `Engine`, a class with one method."""
+"""Engines: what computes a text from token ids. A model's verbs know only `Engine`: write its `generate`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class GenerationSettings:
 
 
 class Engine(ABC):
-    """Generates token sequences: another engine is a class with this one method."""
+    """Generates token sequences; another engine is a class with its own `generate`."""
 
     @abstractmethod
     def generate(

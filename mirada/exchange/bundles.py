@@ -18,15 +18,15 @@ from mirada.data.sources import DataConfig
 from mirada.errors import ConfigError, DataError, UsageError
 from mirada.exchange.imported import ImportedModel
 from mirada.tasks.classification import data as labelled
-from mirada.tasks.classification.preprocessor import Labels
+from mirada.tasks.classification.preprocessor import ClassificationPreprocessor
 from mirada.tasks.image_classification import data as images
 from mirada.tasks.image_classification.preprocessor import ImagePreprocessor
 from mirada.tasks.language_model import data as texts
 from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor
 from mirada.tasks.masked_lm import data as documents
-from mirada.tasks.masked_lm.preprocessor import Vocabulary
+from mirada.tasks.masked_lm.preprocessor import MaskedLMPreprocessor
 from mirada.tasks.tagging import data as tagged
-from mirada.tasks.tagging.tags import Tags
+from mirada.tasks.tagging.tags import TaggingPreprocessor
 from mirada.tasks.task import Preprocessor, Task
 from mirada.tasks.translation import data as prepare
 from mirada.tasks.translation.preprocessor import TranslationPreprocessor
@@ -87,7 +87,7 @@ def _configuration(task: Task, imported: ImportedModel, data: Values, source: Pa
 
 
 def _parts(imported: ImportedModel, name: str) -> tuple[Preprocessor, Values, dict[str, Any]]:
-    """What its task needs temporarys the weights, its section `data`, and what is known of its training data: nothing.
+    """The preprocessor, the `data` section and an empty data report.
 
     Lengths are those that the model takes, a first and a last token counted where it has them.
     """
@@ -112,13 +112,17 @@ def _parts(imported: ImportedModel, name: str) -> tuple[Preprocessor, Values, di
         return LanguageModelPreprocessor(texts.Spelling(words), np.zeros(words.size, np.int64)), data, asdict(known)
     if imported.task == "classification":
         of_texts = labelled.Report(classes=dict.fromkeys(labels, 0), vocabulary=words.size)
-        return Labels(words, labels), data | {"max_tokens": longest - 2}, asdict(of_texts)
+        return ClassificationPreprocessor(words, labels), data | {"max_tokens": longest - 2}, asdict(of_texts)
     if imported.task == "tagging":
         of_words = tagged.Report(tags=dict.fromkeys(labels, 0), vocabulary=words.size)
-        return Tags(words, labels), data | {"max_tokens": longest - 2, "tags": "labels"}, asdict(of_words)
+        return (
+            TaggingPreprocessor(words, labels),
+            data | {"max_tokens": longest - 2, "tags": "labels"},
+            asdict(of_words),
+        )
     assert imported.task == "masked_lm", imported.task
     return (
-        Vocabulary(words),
+        MaskedLMPreprocessor(words),
         data | {"length": min(longest - 1, MAX_LENGTH)},
         asdict(documents.Report(vocabulary=words.size)),
     )

@@ -1,4 +1,4 @@
-"""Attention on a few vectors as arrows: how much each one gives, and what the gifts add up to."""
+"""Draw attention over a few vectors as arrows: the weighted contributions and their sum."""
 
 from __future__ import annotations
 

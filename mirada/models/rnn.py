@@ -65,7 +65,7 @@ class RecurrentConfig(Section):
             )
         if self.bidirectional and self.name == "jordan":
             raise ConfigError(
-                "model.bidirectional=true: model.name=jordan cannot be, each direction would wait for the other's "
+                "model.bidirectional=true: a Jordan network cannot be, each direction would wait for the other's "
                 "output: set model.bidirectional=false, or model.name=elman"
             )
         if self.bidirectional is not None:

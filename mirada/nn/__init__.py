@@ -1,1 +1,1 @@
-"""What models are built from: attention, recurrent cells, activations and Transformer blocks."""
+"""What models are built from: attention, recurrent cells, positions, activations and Transformer blocks."""

@@ -174,7 +174,7 @@ class MultiHead(Part):
         return self.attend(self._split(self.query(x)), memory, mask)
 
     def attend(self, q: Tensor, memory: KeyValues, mask: Tensor | None = None) -> Tensor:
-        """The rest of it, [B, T, D], from projected queries [B, H, T, K]."""
+        """Attention and output projection, [B, T, D], for projected queries [B, H, T, K]."""
         switches, k, v, recorded, weights = active_switches(), memory.k, memory.v, is_recording(), None
         few = memory.length < FUSED_FROM and q.shape[2] > 1 and q.device.type == "cpu"
         if few or (recorded and self.wants("weights")):

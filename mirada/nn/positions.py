@@ -32,7 +32,7 @@ def sinusoidal(length: int, width: int) -> Tensor:
 
 
 class Positions(Part):
-    """No positions; the base of those that there are."""
+    """Base class of position encodings; adds none."""
 
     in_attention: ClassVar[bool] = False
     """Whether `rotate` does anything."""

@@ -130,7 +130,7 @@ class Memoryless(Cell):
 
 
 class Jordan(Memoryless):
-    """h_t = g(W o_{t−1} + U x_t): it hears the network's last output        (Jordan 1986)
+    """h_t = g(W o_{t−1} + U x_t): its input is the network's previous output        (Jordan 1986)
 
     o_{t−1} is `memory.o`, set by the network: a probability for each word, a number, a word's vector. When it is the
     true output (in training), no step waits for another: `unroll` takes all of them as `memory.o` [B, T, O].
@@ -165,7 +165,7 @@ class LSTM(Cell):
 
     i_t = σ(W^i h_{t−1} + U^i x_t)         how much of the new to let in
     f_t = σ(W^f h_{t−1} + U^f x_t)         how much of the old to keep
-    o_t = σ(W^o h_{t−1} + U^o x_t)         how much to show (note 003 prints g; not the network's output o_t)
+    o_t = σ(W^o h_{t−1} + U^o x_t)         how much to show (not the network's output o_t)
     C̃_t = tanh(W^C̃ h_{t−1} + U^C̃ x_t)      the candidate
     C_t = f_t ⊙ C_{t−1} + i_t ⊙ C̃_t
     h_t = o_t ⊙ tanh(C_t)
@@ -288,7 +288,7 @@ class Recurrent(Part):
         at once; or what makes o_t [B, O] of h_t [B, D], step by step. The state's `o` is set in the second case only.
         """
         state = state or self.initial(x.shape[0])
-        assert (feedback is not None) == (self.kind == "jordan"), "a Jordan network hears its output, no other does"
+        assert (feedback is not None) == (self.kind == "jordan"), "only a Jordan network gets its output fed back"
         if callable(feedback):
             return self._feed_back(x, lengths, state, feedback)
         state = Memory(state.h, state.c, feedback)
@@ -327,7 +327,7 @@ class Recurrent(Part):
     def _feed_back(
         self, x: Tensor, lengths: Tensor | None, state: Memory, output: Callable[[Tensor], Tensor]
     ) -> tuple[Tensor, Memory]:
-        """A Jordan network that hears itself: each step needs the network's output at the one before."""
+        """A Jordan network on its own outputs: each step needs the output of the previous one."""
         start, steps = state, []
         for x_t in x.unbind(1):
             h, state = self.step(x_t, state)

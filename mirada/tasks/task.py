@@ -41,7 +41,7 @@ class Preprocessor(Protocol):
 
 
 class Task:
-    """A shape that a sequence problem can have."""
+    """A task: its settings, data preparation, loss and model class."""
 
     name: ClassVar[str]
     verb: ClassVar[str]
@@ -73,7 +73,7 @@ class Task:
         return {}
 
     def describe(self, card: Mapping[str, Any]) -> list[tuple[str, str]]:
-        """Of a card: what is worth reading, as name and text."""
+        """Lines of `mirada info`, as name and text, from a bundle's card."""
         return []
 
     @property

@@ -19,7 +19,7 @@ def names(folder: Path) -> list[str]:
 
 def test_a_packed_name_is_refused(trained: TranslationModel, tmp_path: Path) -> None:
     said = refused("translate", trained.path, "el gato", "--out", tmp_path / "out.txt.gz", code=2)
-    assert f"call it {tmp_path / 'out.txt'}" in said
+    assert f"write {tmp_path / 'out.txt'}" in said
 
 
 def test_a_list_of_a_check_that_fails_is_not_left_behind(tmp_path: Path) -> None:

@@ -245,7 +245,7 @@ def test_directions_unless_given() -> None:
 def test_impossible_choices_are_refused_with_the_way_out() -> None:
     with pytest.raises(ConfigError, match=r"bidirectional=true: this task .* set model.bidirectional=false"):
         RecurrentEncoder(RecurrentConfig(bidirectional=True), LANGUAGE)
-    with pytest.raises(ConfigError, match=r"model.name=jordan .* set model.bidirectional=false"):
+    with pytest.raises(ConfigError, match=r"Jordan .* set model.bidirectional=false"):
         RecurrentEncoder(RecurrentConfig(name="jordan", bidirectional=True), TAGGING)
     with pytest.raises(ConfigError, match=r"model.width=17 .* make it even"):
         RecurrentEncoder(RecurrentConfig(width=17), TAGGING)

@@ -79,7 +79,7 @@ class Images(Generic[Label]):
         about: _Dev = read_json(folder / "dev.json", _Dev[label], DataError, LARGE_FILE)
         pixels = open_pixels(folder / "dev.npy", shape)
         if not len(pixels) == len(about.labels) == len(about.places):
-            raise DataError(f"{folder / 'dev.json'}: is damaged (it has not a label for each image)")
+            raise DataError(f"{folder / 'dev.json'}: is damaged (the numbers of labels and images differ)")
         check_dev(about.labels, folder / "dev.json")
         return cls(pixels, about.labels, about.places)
 

@@ -63,8 +63,8 @@ ANYTHING = Wanted()
 class Reader(Protocol):
     """A file of pairs. Making one looks at the file's beginning; iterating reads it, as often as you like.
 
-    Every entry of the file gives a pair: what cannot be used has a `problem`, an empty text, or nothing to say for
-    itself, and is for the checker to count. A file that cannot be read as what it is said to be raises a DataError.
+    Every entry of the file gives a pair; one that cannot be used has a `problem` or an empty text, and the quality
+    checks count it. A file that cannot be read as what it is said to be raises a DataError.
     """
 
     about: str

@@ -29,7 +29,7 @@ from mirada.data.sources import PairFiles, TableSection
 from mirada.data.survey import Survey, fingerprint
 from mirada.data.tokenizer import Tokenizer
 from mirada.errors import DataError, UsageError
-from mirada.tasks.classification.preprocessor import Labels
+from mirada.tasks.classification.preprocessor import ClassificationPreprocessor
 
 LONGEST = 400
 """Tokens that are read of a text, unless set otherwise."""
@@ -137,7 +137,7 @@ class ClassificationData(LabelledPreparation[tuple[str, str]]):
     def __init__(self, built: Any, base: Any = None):
         super().__init__(built, base)
         self.parts = self.data.parts
-        if isinstance(base, Labels) and base.parts != self.parts:
+        if isinstance(base, ClassificationPreprocessor) and base.parts != self.parts:
             what = "two texts and their label are" if base.parts > 1 else "a text and its label are"
             raise UsageError(f"--columns {','.join(self.data.columns) or 'none'}: {what} read by the base")
 
@@ -174,13 +174,13 @@ class ClassificationData(LabelledPreparation[tuple[str, str]]):
     def _texts(self, survey: Survey) -> Iterator[str]:
         return (self.example(record)[0] for record in survey.records())
 
-    def learn(self, survey: Survey) -> Labels:
+    def learn(self, survey: Survey) -> ClassificationPreprocessor:
         survey.notify("learning words", 0, 0)
         parts = (part for text in self._texts(survey) for part in (text.split(TAB) if self.parts > 1 else [text]))
         tokenizer = self.base.tokenizer if self.base else self.built["tokenizer"].learn(parts, survey.words)
-        return Labels(tokenizer, self.labels, self.parts)
+        return ClassificationPreprocessor(tokenizer, self.labels, self.parts)
 
-    def encode(self, survey: Survey, preprocessor: Labels, folder: Path) -> None:
+    def encode(self, survey: Survey, preprocessor: ClassificationPreprocessor, folder: Path) -> None:
         tokenizer, longest, truth = preprocessor.tokenizer, self.data.max_tokens or LONGEST, self.truth(survey)
 
         def encode(texts: Sequence[str]) -> list[list[int]]:
@@ -205,16 +205,16 @@ class ClassificationData(LabelledPreparation[tuple[str, str]]):
         self.report.training, self.report.fingerprint = len(corpus), corpus.fingerprint
         self.report.vocabulary, self.report.parts = tokenizer.size, self.parts
 
-    def read_preprocessor(self, folder: Path) -> Labels:
-        return Labels.read(FolderFiles(folder), folder)
+    def read_preprocessor(self, folder: Path) -> ClassificationPreprocessor:
+        return ClassificationPreprocessor.read(FolderFiles(folder), folder)
 
-    def read_dev(self, folder: Path, preprocessor: Labels) -> Labelled:
+    def read_dev(self, folder: Path, preprocessor: ClassificationPreprocessor) -> Labelled:
         dev: Labelled = super().read_dev(folder, preprocessor)
         if preprocessor.parts != self.parts or (self.parts > 1 and any(text.count(TAB) != 1 for text, _ in dev)):
             raise DataError(f"{folder / 'dev.jsonl'}: is damaged (its texts are not of {self.parts} part(s) each)")
         return dev
 
-    def open_store(self, folder: Path, preprocessor: Labels) -> Corpus:
+    def open_store(self, folder: Path, preprocessor: ClassificationPreprocessor) -> Corpus:
         corpus, labels = Corpus(folder / "corpus"), len(preprocessor.labels)
         corpus.check((preprocessor.tokenizer.size, labels), self.data.max_tokens or LONGEST)
         corpus.target.check(labels, longest=1, shortest=1)

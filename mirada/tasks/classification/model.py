@@ -19,7 +19,7 @@ from mirada.metrics.classification import LabelScores, evaluate_labels
 from mirada.models.bag import Bag
 from mirada.predictions import Prediction
 from mirada.tasks.classification.data import Labelled, LabelledConfig, framed, read_labelled, segments
-from mirada.tasks.classification.preprocessor import Labels
+from mirada.tasks.classification.preprocessor import ClassificationPreprocessor
 from mirada.tasks.model import Model, check_texts
 from mirada.tasks.sequences import CELLS, pad, validation
 
@@ -57,7 +57,7 @@ class ClassificationModel(Model):
     """A trained classifier, opened from its bundle."""
 
     network: SequenceEncoder
-    preprocessor: Labels
+    preprocessor: ClassificationPreprocessor
 
     @property
     def try_it(self) -> str:

@@ -18,7 +18,7 @@ from mirada.parsing import load_json
 
 
 @dataclass(frozen=True)
-class Labels:
+class ClassificationPreprocessor:
     """The tokenizer and the labels of a classifier."""
 
     tokenizer: Tokenizer
@@ -38,7 +38,7 @@ class Labels:
         }
 
     @classmethod
-    def read(cls, files: Mapping[str, bytes], where: Path) -> Labels:
+    def read(cls, files: Mapping[str, bytes], where: Path) -> ClassificationPreprocessor:
         """What `files` returned."""
         found = load_json(files["labels.json"], _Named | LabelNames, where / "labels.json", BundleError)
         about = found if isinstance(found, _Named) else _Named(labels=found)

@@ -15,7 +15,7 @@ from mirada.errors import ConfigError
 from mirada.models.bag import Bag
 from mirada.tasks.classification.data import LONGEST, ClassificationData, LabelledConfig
 from mirada.tasks.classification.model import ClassificationModel
-from mirada.tasks.classification.preprocessor import Labels
+from mirada.tasks.classification.preprocessor import ClassificationPreprocessor
 from mirada.tasks.sequences import start_from_vectors
 from mirada.tasks.task import Prepared, Task
 from mirada.training.losses import ClassLoss
@@ -60,7 +60,7 @@ class ClassificationTask(Task):
             ("vocabulary", f"{data['vocabulary']:,}"),
         ]
 
-    def keeps_output(self, base: Labels, preprocessor: Labels) -> bool:
+    def keeps_output(self, base: ClassificationPreprocessor, preprocessor: ClassificationPreprocessor) -> bool:
         return base.labels == preprocessor.labels
 
     def fit(self, network: nn.Module, prepared: Prepared, built: Mapping[str, Any]) -> list[str]:
@@ -70,9 +70,9 @@ class ClassificationTask(Task):
             return []
         return start_from_vectors(network, prepared.preprocessor.tokenizer, built["data"].vectors)
 
-    def open(self, files: Mapping[str, bytes], where: Path) -> Labels:
+    def open(self, files: Mapping[str, bytes], where: Path) -> ClassificationPreprocessor:
         need(files, where, "tokenizer.json", "labels.json")
-        return Labels.read(files, where)
+        return ClassificationPreprocessor.read(files, where)
 
     def loss(self, smoothing: float) -> Callable[[Any, Any], Loss]:
         return ClassLoss(smoothing)

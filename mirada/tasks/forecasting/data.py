@@ -15,7 +15,7 @@ from mirada.errors import DataError
 from mirada.files import read_bytes, write_text
 from mirada.metrics.forecasting import naive_scale
 from mirada.tasks.forecasting.model import WINDOWS, header
-from mirada.tasks.forecasting.preprocessor import Seen
+from mirada.tasks.forecasting.preprocessor import ForecastingPreprocessor
 from mirada.tasks.forecasting.timeline import Report, SeriesConfig, Timeline, split
 from mirada.tasks.forecasting.windows import Frame, Windows
 
@@ -66,12 +66,12 @@ class ForecastingData(Preparation[Timeline]):
         self._timeline = Timeline.load(read_bytes(path, DataError, LARGE_FILE).decode("utf-8", "replace"), path)
         training = self._timeline.values[: self._timeline.training]
         frame = self.base.frame if self.base else Frame.fit(training, self.data.period)
-        return Seen(self._timeline.names, frame, self._timeline.training)
+        return ForecastingPreprocessor(self._timeline.names, frame, self._timeline.training)
 
-    def read_dev(self, folder: Path, preprocessor: Seen) -> Timeline:
+    def read_dev(self, folder: Path, preprocessor: ForecastingPreprocessor) -> Timeline:
         return self._timeline
 
-    def open_store(self, folder: Path, preprocessor: Seen) -> Any:
+    def open_store(self, folder: Path, preprocessor: ForecastingPreprocessor) -> Any:
         return self._timeline.values[: self._timeline.training]
 
     @staticmethod

@@ -21,7 +21,7 @@ from mirada.errors import DataError, UsageError
 from mirada.metrics.forecasting import ForecastScores, Intervals, evaluate_forecasts
 from mirada.predictions import Drawable, Prediction
 from mirada.tasks.forecasting.drawing import draw_forecast
-from mirada.tasks.forecasting.preprocessor import Seen
+from mirada.tasks.forecasting.preprocessor import ForecastingPreprocessor
 from mirada.tasks.forecasting.simulation import Forecaster, draw_noise
 from mirada.tasks.forecasting.table import Numbers, Series
 from mirada.tasks.forecasting.timeline import SeriesConfig, Timeline
@@ -114,7 +114,7 @@ class ForecastingModel(Model):
     """A trained forecaster, opened from its bundle."""
 
     network: StepwiseEncoder
-    preprocessor: Seen
+    preprocessor: ForecastingPreprocessor
 
     @property
     def try_it(self) -> str:

@@ -12,7 +12,7 @@ from mirada.tasks.forecasting.windows import Frame
 
 
 @dataclass(frozen=True)
-class Seen:
+class ForecastingPreprocessor:
     """What forecasting needs besides weights: the columns' names, and how the network sees their numbers."""
 
     names: tuple[str, ...]

@@ -14,7 +14,7 @@ from mirada.errors import BundleError, ConfigError
 from mirada.parsing import load_json
 from mirada.tasks.forecasting.data import ForecastingData
 from mirada.tasks.forecasting.model import ForecastingModel
-from mirada.tasks.forecasting.preprocessor import Seen, _Series
+from mirada.tasks.forecasting.preprocessor import ForecastingPreprocessor, _Series
 from mirada.tasks.forecasting.timeline import SeriesConfig
 from mirada.tasks.forecasting.windows import Frame
 from mirada.tasks.task import Task
@@ -63,7 +63,7 @@ class ForecastingTask(Task):
             ("season", f"{data['period']:,} steps" if data["period"] else "none"),
         ]
 
-    def open(self, files: Mapping[str, bytes], where: Path) -> Seen:
+    def open(self, files: Mapping[str, bytes], where: Path) -> ForecastingPreprocessor:
         need(files, where, "series.json")
         about: _Series = load_json(files["series.json"], _Series, where / "series.json", BundleError)
         try:
@@ -72,7 +72,7 @@ class ForecastingTask(Task):
             raise BundleError(f"{where / 'series.json'}: {fault}") from None
         if len(about.names) != frame.columns:
             raise BundleError(f"{where / 'series.json'}: has {len(about.names)} names for {frame.columns} columns")
-        return Seen(about.names, frame, about.training)
+        return ForecastingPreprocessor(about.names, frame, about.training)
 
     def network(self, settings: Any, preprocessor: Any) -> nn.Module:
         """With an output of zeros: until it has learned something, it is the naive forecast."""

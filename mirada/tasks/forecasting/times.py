@@ -1,4 +1,4 @@
-"""Times as tables write them: read, put in order, and gone on with."""
+"""Parse, order and extrapolate the time labels of tables."""
 
 from __future__ import annotations
 

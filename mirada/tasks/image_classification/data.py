@@ -213,7 +213,7 @@ class ImageClassificationData(LabelledPreparation[Example]):
         training = open_pixels(folder / "training.npy", preprocessor.format.shape)
         truth = np.array(open_array(folder / "training.labels.npy", np.int64))
         if not 0 < len(truth) == len(training) or not 0 <= truth.min() <= truth.max() < len(preprocessor.labels):
-            raise DataError(f"{folder / 'training.labels.npy'}: is damaged (it has not a label for each image)")
+            raise DataError(f"{folder / 'training.labels.npy'}: is damaged (the numbers of labels and images differ)")
         return ImageStore(training, truth)
 
     @staticmethod

@@ -30,7 +30,7 @@ from mirada.data.survey import Survey, fingerprint
 from mirada.data.text import lines
 from mirada.data.tokenizer import Tokenizer
 from mirada.errors import DataError
-from mirada.tasks.masked_lm.preprocessor import Vocabulary
+from mirada.tasks.masked_lm.preprocessor import MaskedLMPreprocessor
 
 SHORTEST = 4
 """Tokens in a document, below which it is left out: nothing can be hidden in it that could be found again."""
@@ -150,16 +150,16 @@ class MaskedData(Preparation[str]):
             self.report.notes.append(f"{said} of the dev set are used for evaluation, {unused:,} are not")
         return found
 
-    def learn(self, survey: Survey) -> Vocabulary:
+    def learn(self, survey: Survey) -> MaskedLMPreprocessor:
         config = self.built["tokenizer"]
         survey.notify(f"learning {config.unit}", 0, 0)
         self.report.words = sum(self.count_words(record) for record in survey.records())
         if self.base:
-            return Vocabulary(self.base.tokenizer)
+            return MaskedLMPreprocessor(self.base.tokenizer)
         texts = (record.fields[0] for record in survey.records())
-        return Vocabulary(config.learn(texts, self.report.words, mask=True))
+        return MaskedLMPreprocessor(config.learn(texts, self.report.words, mask=True))
 
-    def encode(self, survey: Survey, preprocessor: Vocabulary, folder: Path) -> None:
+    def encode(self, survey: Survey, preprocessor: MaskedLMPreprocessor, folder: Path) -> None:
         tokenizer = preprocessor.tokenizer
         as_it_is: Any = list
 
@@ -186,10 +186,10 @@ class MaskedData(Preparation[str]):
         self.report.training = self.report.documents = len(corpus)
         self.report.fingerprint, self.report.vocabulary = corpus.fingerprint, tokenizer.size
 
-    def read_preprocessor(self, folder: Path) -> Vocabulary:
-        return Vocabulary.read(FolderFiles(folder), folder)
+    def read_preprocessor(self, folder: Path) -> MaskedLMPreprocessor:
+        return MaskedLMPreprocessor.read(FolderFiles(folder), folder)
 
-    def open_store(self, folder: Path, preprocessor: Vocabulary) -> Corpus:
+    def open_store(self, folder: Path, preprocessor: MaskedLMPreprocessor) -> Corpus:
         corpus = Corpus(folder / "corpus")
         corpus.check((preprocessor.tokenizer.size, 0), LONGEST)
         corpus.source.check(preprocessor.tokenizer.size, LONGEST, SHORTEST)

@@ -21,7 +21,7 @@ from mirada.metrics.score import Evaluation, Score
 from mirada.models.bert import BertForPretraining
 from mirada.predictions import Prediction, ranked
 from mirada.tasks.masked_lm.data import DocumentsConfig, MaskedBatches, documents
-from mirada.tasks.masked_lm.preprocessor import Vocabulary
+from mirada.tasks.masked_lm.preprocessor import MaskedLMPreprocessor
 from mirada.tasks.model import Model, check_count, check_text, check_texts
 from mirada.tasks.sequences import CELLS, pad
 
@@ -82,7 +82,7 @@ class MaskedLanguageModel(Model):
     """A trained masked language model, opened from its bundle."""
 
     network: BertForPretraining
-    preprocessor: Vocabulary
+    preprocessor: MaskedLMPreprocessor
 
     @property
     def try_it(self) -> str:

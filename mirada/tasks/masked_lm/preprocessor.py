@@ -11,7 +11,7 @@ from mirada.data.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True)
-class Vocabulary:
+class MaskedLMPreprocessor:
     """The tokenizer of a masked language model."""
 
     tokenizer: Tokenizer
@@ -24,6 +24,6 @@ class Vocabulary:
         return {"tokenizer.json": self.tokenizer.to_json().encode("utf-8")}
 
     @classmethod
-    def read(cls, files: Mapping[str, bytes], where: Path) -> Vocabulary:
+    def read(cls, files: Mapping[str, bytes], where: Path) -> MaskedLMPreprocessor:
         """What `files` returned."""
         return cls(Tokenizer.load(where / "tokenizer.json", files["tokenizer.json"]))

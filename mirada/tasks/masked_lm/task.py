@@ -12,7 +12,7 @@ from mirada.data.tokenizer import TokenizerConfig
 from mirada.errors import ConfigError
 from mirada.tasks.masked_lm.data import DocumentsConfig, MaskedData
 from mirada.tasks.masked_lm.model import MaskedLanguageModel
-from mirada.tasks.masked_lm.preprocessor import Vocabulary
+from mirada.tasks.masked_lm.preprocessor import MaskedLMPreprocessor
 from mirada.tasks.task import Task
 from mirada.training.losses import MaskedTokenLoss
 
@@ -43,9 +43,9 @@ class MaskedLMTask(Task):
             ("subwords", f"{data['vocabulary']:,}"),
         ]
 
-    def open(self, files: Mapping[str, bytes], where: Path) -> Vocabulary:
+    def open(self, files: Mapping[str, bytes], where: Path) -> MaskedLMPreprocessor:
         need(files, where, "tokenizer.json")
-        return Vocabulary.read(files, where)
+        return MaskedLMPreprocessor.read(files, where)
 
     def loss(self, smoothing: float) -> Callable[[Any, Any], Loss]:
         return MaskedTokenLoss()

@@ -40,7 +40,7 @@ from mirada.tasks.tagging.tags import (
     Hashes,
     TaggedConfig,
     TaggedFiles,
-    Tags,
+    TaggingPreprocessor,
     as_number,
     cut,
     fingerprints,
@@ -80,7 +80,7 @@ class TaggedBatches(Groups[SequenceBatch]):
     """
 
     numbers: npt.NDArray[np.float64] | None
-    tags: Tags
+    tags: TaggingPreprocessor
     mark: str
     """The fingerprint of pieces, marks and numbers."""
     hears: bool
@@ -146,7 +146,9 @@ class TaggingData(Preparation[Example]):
 
     def __init__(self, built: Any, base: Any = None):
         super().__init__(built, base)
-        self.known: Tags | None = base if isinstance(base, Tags) else None  # a base of another task has its own
+        self.known: TaggingPreprocessor | None = (
+            base if isinstance(base, TaggingPreprocessor) else None
+        )  # a base of another task has its own
         of_base = None if self.known is None else "numbers" if self.known.numeric else "labels"
         if of_base and self.data.tags not in ("auto", of_base):
             raise DataError(f"data.tags={self.data.tags}: the tags of the base are {of_base}; leave it out")
@@ -220,13 +222,13 @@ class TaggingData(Preparation[Example]):
             )
         return found
 
-    def learn(self, survey: Survey) -> Tags:
+    def learn(self, survey: Survey) -> TaggingPreprocessor:
         survey.notify("learning words", 0, 0)
         texts = (" ".join(record.fields[0]) for record in survey.records())
         tokenizer = self.base.tokenizer if self.base else self.built["tokenizer"].learn(texts, survey.words)
-        return Tags(tokenizer, self.labels)
+        return TaggingPreprocessor(tokenizer, self.labels)
 
-    def encode(self, survey: Survey, preprocessor: Tags, folder: Path) -> None:
+    def encode(self, survey: Survey, preprocessor: TaggingPreprocessor, folder: Path) -> None:
         tokenizer, labels, longest = preprocessor.tokenizer, self.labels, self.data.max_tokens
         with open(folder / "numbers.f64", "wb") as numbers:
             self.marking = marking = Marking(survey, tokenizer, labels, longest, numbers)
@@ -253,13 +255,13 @@ class TaggingData(Preparation[Example]):
             self.alphabet.summary(),
         ]
 
-    def adapt(self, survey: Survey, preprocessor: Tags) -> Tags:
+    def adapt(self, survey: Survey, preprocessor: TaggingPreprocessor) -> TaggingPreprocessor:
         base, words = self.known, self.marking.words
         mean, deviation = (base.mean, base.deviation) if base else self.marking.scale()
         if base:
             words = np.union1d(words, base.words) if len(base.words) else base.words
         kept = words if len(words) <= MOST_KNOWN else words[:0]
-        tags = Tags(preprocessor.tokenizer, preprocessor.labels, mean, deviation, kept)
+        tags = TaggingPreprocessor(preprocessor.tokenizer, preprocessor.labels, mean, deviation, kept)
         self.report.scale = (mean, deviation) if tags.numeric else None
         return tags
 
@@ -279,19 +281,19 @@ class TaggingData(Preparation[Example]):
                 f"the dev set has the tags {named}, {reason}; correct them, or give another dev set (--dev)"
             )
 
-    def read_preprocessor(self, folder: Path) -> Tags:
-        return Tags.read(FolderFiles(folder), folder)
+    def read_preprocessor(self, folder: Path) -> TaggingPreprocessor:
+        return TaggingPreprocessor.read(FolderFiles(folder), folder)
 
-    def read_dev(self, folder: Path, preprocessor: Tags) -> Examples:
+    def read_dev(self, folder: Path, preprocessor: TaggingPreprocessor) -> Examples:
         dev: Examples = super().read_dev(folder, preprocessor)
         if any(len(words) != len(tags) or not words for words, tags in dev):
-            raise DataError(f"{folder / 'dev.jsonl'}: is damaged (it has not a tag for each word)")
+            raise DataError(f"{folder / 'dev.jsonl'}: is damaged (the numbers of tags and words differ)")
         strange = {tag for _, tags in dev for tag in tags} - set(preprocessor.labels)
         if strange and not preprocessor.numeric:
             raise DataError(f"{folder / 'dev.jsonl'}: is damaged (it has the tag {shown_text(min(strange))})")
         return dev
 
-    def open_store(self, folder: Path, preprocessor: Tags) -> TaggedStore:
+    def open_store(self, folder: Path, preprocessor: TaggingPreprocessor) -> TaggedStore:
         corpus = Corpus(folder / "corpus")
         marks = len(preprocessor.labels) + 1 if preprocessor.labels else 2
         corpus.check((preprocessor.tokenizer.size, marks), self.data.max_tokens)
@@ -299,7 +301,7 @@ class TaggingData(Preparation[Example]):
             raise DataError(f"{corpus.folder}: is damaged (pieces and tags are not as many)")
         numbers = open_numbers(folder / "numbers.f64", np.float64) if preprocessor.numeric else None
         if numbers is not None and (len(numbers) != len(corpus.source.ids) or np.isinf(numbers).any()):
-            raise DataError(f"{folder / 'numbers.f64'}: is damaged (it has not a number for each piece)")
+            raise DataError(f"{folder / 'numbers.f64'}: is damaged (the numbers of values and pieces differ)")
         return TaggedStore(corpus, numbers)
 
     def batches(self, prepared: Prepared, tokens: int, seed: int) -> TaggedBatches:
@@ -308,7 +310,7 @@ class TaggingData(Preparation[Example]):
 
     def summary(self, prepared: Prepared) -> str:
         report = prepared.about
-        tags: Tags = prepared.preprocessor
+        tags: TaggingPreprocessor = prepared.preprocessor
         held = f", {report.dev:,} dev" + (" (held out)" if report.held_out else "")
         shown = ", ".join(f"{tag} {count:,}" for tag, count in list(report.tags.items())[:8])
         more = f", … {len(tags.labels)} tags" if len(tags.labels) > 8 else ""

@@ -23,7 +23,7 @@ from mirada.metrics.tagging import NumberScores, TagScores, evaluate_numbers, ev
 from mirada.predictions import Prediction
 from mirada.tasks.model import Model, check_texts
 from mirada.tasks.sequences import CELLS, pad
-from mirada.tasks.tagging.tags import Examples, TaggedConfig, Tags, as_number, cut, read_tagged
+from mirada.tasks.tagging.tags import Examples, TaggedConfig, TaggingPreprocessor, as_number, cut, read_tagged
 
 CHUNK = 1024
 """Sentences whose outputs are kept at the same time."""
@@ -90,7 +90,7 @@ class TaggingModel(Model):
     """A trained tagger, opened from its bundle."""
 
     network: SequenceEncoder
-    preprocessor: Tags
+    preprocessor: TaggingPreprocessor
 
     @property
     def try_it(self) -> str:

@@ -107,7 +107,7 @@ def as_number(tag: str) -> float | None:
 
 
 @dataclass(frozen=True, eq=False)
-class Tags:
+class TaggingPreprocessor:
     """The tokenizer of a tagger, and its labels or the scale of its numbers."""
 
     tokenizer: Tokenizer
@@ -146,7 +146,7 @@ class Tags:
         }
 
     @classmethod
-    def read(cls, files: Mapping[str, bytes], where: Path) -> Tags:
+    def read(cls, files: Mapping[str, bytes], where: Path) -> TaggingPreprocessor:
         """What `files` returned."""
         about: _About = load_json(files["tags.json"], _About, where / "tags.json", BundleError)
         if bool(about.labels) == (about.mean is not None):

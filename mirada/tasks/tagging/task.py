@@ -15,7 +15,7 @@ from mirada.errors import ConfigError
 from mirada.tasks.sequences import start_from_vectors
 from mirada.tasks.tagging.data import TaggingData
 from mirada.tasks.tagging.model import TaggingModel
-from mirada.tasks.tagging.tags import TaggedConfig, Tags
+from mirada.tasks.tagging.tags import TaggedConfig, TaggingPreprocessor
 from mirada.tasks.task import Prepared, Task
 from mirada.training.losses import LabelLoss, SquaredErrorLoss
 
@@ -57,9 +57,9 @@ class TaggingTask(Task):
     def fit(self, network: nn.Module, prepared: Prepared, built: Mapping[str, Any]) -> list[str]:
         return start_from_vectors(network, prepared.preprocessor.tokenizer, built["data"].vectors)
 
-    def open(self, files: Mapping[str, bytes], where: Path) -> Tags:
+    def open(self, files: Mapping[str, bytes], where: Path) -> TaggingPreprocessor:
         need(files, where, "tokenizer.json", "tags.json", "words.u64")
-        return Tags.read(files, where)
+        return TaggingPreprocessor.read(files, where)
 
     def loss(self, smoothing: float) -> Callable[[Any, Any], Loss]:
         labels, numbers = LabelLoss(smoothing), SquaredErrorLoss()

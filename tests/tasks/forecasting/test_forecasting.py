@@ -18,7 +18,7 @@ from mirada import models
 from mirada.contracts import SequenceBatch
 from mirada.errors import BundleError, ConfigError, DataError
 from mirada.tasks.forecasting.model import Forecast
-from mirada.tasks.forecasting.preprocessor import Seen
+from mirada.tasks.forecasting.preprocessor import ForecastingPreprocessor
 from mirada.tasks.forecasting.simulation import Forecaster, draw_noise
 from mirada.tasks.forecasting.task import ForecastingTask
 from mirada.tasks.forecasting.timeline import SeriesConfig, Timeline, split
@@ -38,7 +38,7 @@ def network(kind: str, frame: Frame, learned: bool = True) -> Any:
     """A small network; `learned` gives it an output that says something."""
     torch.manual_seed(0)
     config = models.find(kind, "forecasting").config.model_validate({"name": kind, "width": 8, "dropout": 0.0})
-    found: Any = ForecastingTask().network(config, Seen(("x",) * frame.columns, frame, 10))
+    found: Any = ForecastingTask().network(config, ForecastingPreprocessor(("x",) * frame.columns, frame, 10))
     if learned:
         torch.nn.init.normal_(found.output.weight, std=0.3)
     return found.eval()
@@ -86,7 +86,7 @@ def test_a_later_table_is_measured_with(tmp_path: Path) -> None:
     timeline, report = split(SeriesConfig(files=(str(before),), dev=(str(after),)))
     assert (timeline.training, len(timeline), report.held_out) == (60, 40, False)
     assert (timeline.values == values).all()
-    with pytest.raises(DataError, match=r"a.csv: begins at '2020-01-01', but .*b.csv goes on to .* must be later"):
+    with pytest.raises(DataError, match=r"a.csv: begins at '2020-01-01', but .*b.csv ends at .* must be later"):
         split(SeriesConfig(files=(str(after),), dev=(str(before),)))
 
 
@@ -272,7 +272,7 @@ def test_a_damaged_kit_is_refused(content: str, tmp_path: Path) -> None:
 
 
 def test_names_must_fit_the_scale(tmp_path: Path) -> None:
-    about = json.loads(Seen(("a",), Frame.fit(walk(20), None), 20).files()["series.json"])
+    about = json.loads(ForecastingPreprocessor(("a",), Frame.fit(walk(20), None), 20).files()["series.json"])
     assert ForecastingTask().open({"series.json": json.dumps(about).encode()}, tmp_path).names == ("a",)
     about["names"] = ["a", "b"]
     with pytest.raises(BundleError, match="2 names for 1 columns"):

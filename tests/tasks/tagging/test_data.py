@@ -19,7 +19,7 @@ from mirada.data.folder import FolderFiles, finish
 from mirada.data.preparation import Prepared
 from mirada.data.tokenizer import Tokenizer, TokenizerConfig, Unit
 from mirada.errors import BundleError, DataError, UsageError
-from mirada.tasks.tagging.tags import TaggedConfig, Tags, as_number, cut, read_tagged
+from mirada.tasks.tagging.tags import TaggedConfig, TaggingPreprocessor, as_number, cut, read_tagged
 from tests.preparing import prepare
 
 Sentence = list[tuple[str, str]]
@@ -38,7 +38,9 @@ def write(path: Path, rows: Sequence[Sentence]) -> Path:
     return path
 
 
-def prepared(folder: Path, files: Path, base: Tags | None = None, unit: Unit = "subwords", **data: Any) -> Prepared:
+def prepared(
+    folder: Path, files: Path, base: TaggingPreprocessor | None = None, unit: Unit = "subwords", **data: Any
+) -> Prepared:
     if "dev" in data:
         data["dev"] = (str(data["dev"]),)
     config = TaggedConfig(files=(str(files),), **data)
@@ -178,7 +180,7 @@ def test_words_that_were_seen(tmp_path: Path) -> None:
     held = [words for words, _ in data.dev]
     assert data.preprocessor.unseen(held) == [[word not in learned for word in words] for words in held]
     assert data.preprocessor.unseen([[], ["the", "cat", "sees"], []]) == [[], [False, True, False], []]
-    assert Tags(data.preprocessor.tokenizer, data.preprocessor.labels).unseen(held) is None
+    assert TaggingPreprocessor(data.preprocessor.tokenizer, data.preprocessor.labels).unseen(held) is None
 
 
 # ── numbers ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -320,13 +322,13 @@ def test_a_base_decides_pieces_labels_and_scale(tmp_path: Path) -> None:
     [b"{", b"[]", b"{}", b'{"labels": [1]}', b'{"mean": 1, "deviation": 0}', b'{"labels": ["a"], "mean": 1}', b"3"],
 )
 def test_a_damaged_kit_is_refused(tmp_path: Path, content: bytes) -> None:
-    preprocessor = Tags(Tokenizer.learn(["a b"], 300), ["N", "V"], words=np.array([3, 5], np.uint64))
+    preprocessor = TaggingPreprocessor(Tokenizer.learn(["a b"], 300), ["N", "V"], words=np.array([3, 5], np.uint64))
     for name, whole in preprocessor.files().items():
         (tmp_path / name).write_bytes(whole)
-    assert Tags.read(FolderFiles(tmp_path), tmp_path).words.tolist() == [3, 5]
+    assert TaggingPreprocessor.read(FolderFiles(tmp_path), tmp_path).words.tolist() == [3, 5]
     (tmp_path / "tags.json").write_bytes(content)
     with pytest.raises(BundleError, match=re.escape("tags.json")):
-        Tags.read(FolderFiles(tmp_path), tmp_path)
+        TaggingPreprocessor.read(FolderFiles(tmp_path), tmp_path)
 
 
 def test_a_dev_set_with_a_tag_that_training_never_had_is_refused(tmp_path: Path) -> None:
