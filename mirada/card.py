@@ -63,6 +63,8 @@ class Origin(_Part):
     type: str
     from_: str = Field("?", alias="from")
     notes: list[str] = []
+    untrained: list[str] = []
+    """Parts that the checkpoint did not have."""
 
 
 class Languages(_Part):

@@ -259,7 +259,7 @@ def as_yaml(path: Path, chance: random.Random) -> str:
     try:
         value, done = mutate(yaml.safe_load(path.read_text(encoding="utf-8")) or {"x": 1}, chance)
         text = yaml.safe_dump(value, sort_keys=False)
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError):  # it was damaged before
+    except (yaml.YAMLError, ValueError, TypeError, AttributeError, RecursionError):  # it was damaged before
         return as_bytes(path, chance)
     for stand_in, raw in RAW.items():
         text = text.replace(f"'{stand_in}'", raw)

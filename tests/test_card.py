@@ -47,6 +47,7 @@ def write(bundle: Path, name: str, content: bytes) -> None:
         ({"languages": "es"}, "languages"),
         ({"base": {"before": {"new": 3}}}, r"base\.before\.new"),
         ({"parameters": -1}, "parameters"),
+        ({"imported": {"type": "bert", "untrained": 1}}, r"imported\.untrained"),
         ({"files": {"a\0b": "0" * 64}}, "files"),
         ({"files": {"a\ud800": "0" * 64}}, "unpaired surrogate"),
         ({"files": {"../x": "0" * 64}}, "files"),
