@@ -10,7 +10,6 @@ from typing import Any, TextIO, TypedDict, TypeVar, Unpack, overload
 from mirada import config as configuration
 from mirada import models, tasks
 from mirada.console import default_listener
-from mirada.data import preparation
 from mirada.data.quality import Notify, QualityReport
 from mirada.data.sources import Paths, data_settings, named
 from mirada.errors import BundleError, ConfigError, UsageError
@@ -208,11 +207,10 @@ def check(
     What training would leave out is listed in `excluded`: file, line, reason, the reason in words.
     """
     given = data_settings(files, source, target, dev, source_language, target_language, columns, absolute=False)
-    images = current_task(task) == "classification" and _holds_images(given.get("files"))
-    chosen = tasks.find("image_classification" if images else task)
+    chosen = tasks.find(_task_for(current_task(task), None, given))
     defaults = {name: values for name, values in chosen.defaults.items() if name in chosen.sections}
     built = configuration.build(chosen.sections, configuration.merge(defaults, settings or {}, {"data": given}))
-    return preparation.check(chosen.preparation(built), notify, excluded, named(test))
+    return chosen.preparation(built).examine(notify, excluded, named(test))
 
 
 def _effective(
@@ -232,15 +230,13 @@ def _effective(
     for name, value in (("task", asked), ("model.name", wanted)):
         if not isinstance(value, str | None):
             raise ConfigError(f"{name}: should be a name, not {value!r:.40}")
-    if asked == "classification" and wanted is None and base is None and _holds_images(given["data"].get("files")):
-        wanted = "vit"
     if base is not None:
         inherited = finetune.inherited(Path(base), asked)
         defaults = tasks.find(inherited["task"]).defaults
         values = check_config(configuration.merge(defaults, inherited, from_file, settings or {}, given))
         finetune.check_fit(inherited, values)
         return values
-    chosen_task = tasks.find(models.meant(asked or "translation", wanted))
+    chosen_task = tasks.find(_task_for(asked or "translation", wanted, given["data"]))
     chosen = models.named(wanted or chosen_task.default_model)
     automatic = preset in (None, "auto") and chosen_task.presets
     sizes = models.find_preset(chosen["name"], chosen_task.name, "small" if automatic else preset or "small")
@@ -248,6 +244,13 @@ def _effective(
         preset = "auto"
     about: configuration.Values = {"task": chosen_task.name, "model": chosen, "train": {"preset": preset or "small"}}
     return check_config(configuration.merge(chosen_task.defaults, sizes, from_file, settings or {}, about, given))
+
+
+def _task_for(task: str, model: str | None, data: Mapping[str, Any]) -> str:
+    """The task that is meant: classification of images if the model, or else the data, is of images."""
+    if task == "classification" and model is None and _holds_images(data.get("files")):
+        return "image_classification"
+    return models.meant(task, model)
 
 
 def _holds_images(files: Sequence[str] | None) -> bool:

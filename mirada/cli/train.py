@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -30,6 +30,28 @@ from mirada.cli.app import (
 )
 from mirada.cli.output import new_file
 from mirada.errors import UsageError
+
+
+def _data(
+    source: Path | None,
+    target: list[Path] | None,
+    dev: list[Path] | None,
+    languages: tuple[str | None, str | None],
+    columns: str | None,
+    set_: list[str] | None,
+) -> dict[str, Any]:
+    """The arguments of the library that say which data is read, and with which settings."""
+    from mirada import config as configuration
+
+    return {
+        "source": source,
+        "target": target or [],
+        "dev": dev or [],
+        "source_language": languages[0],
+        "target_language": languages[1],
+        "columns": listed(columns),
+        "settings": configuration.merge(*map(configuration.override, set_ or [])),
+    }
 
 
 @app.command(panel=TRAIN)
@@ -75,21 +97,14 @@ def train(
 ) -> None:
     """Train a model from files (a translator, unless --task is given), or resume an interrupted training."""
     from mirada import api
-    from mirada import config as configuration
     from mirada.console import Console
 
-    settings = configuration.merge(*map(configuration.override, set_ or []))
+    data = _data(source, target, dev, (from_, to), columns, set_)
     with Console(verbosity=verbosity()) as console:
         trained = api.train(
             pairs or [],
             out=out,
             task=task,
-            dev=dev or [],
-            source=source,
-            target=target or [],
-            source_language=from_,
-            target_language=to,
-            columns=listed(columns),
             base=base,
             model=model,
             preset=preset,
@@ -97,13 +112,13 @@ def train(
             epochs=epochs,
             steps=steps,
             config=config,
-            settings=settings,
             seed=seed,
             threads=threads,
             device=device,
             resume=resume,
             overwrite=overwrite,
             listen=console,
+            **data,
         )
     say(f"the bundle is in {trained.path}; try: {trained.try_it}")
 
@@ -131,7 +146,6 @@ def check(
 ) -> None:
     """Say what is wrong with the data, and what training would do about it; exit code 1 if it would refuse the data."""
     from mirada import api
-    from mirada import config as configuration
     from mirada.console import Console
 
     with ExitStack() as stack:
@@ -140,16 +154,10 @@ def check(
         report = api.check(
             files or [],
             task=task or "translation",
-            source=source,
-            target=target or [],
-            dev=dev or [],
             test=test or [],
-            source_language=from_,
-            target_language=to,
-            columns=listed(columns),
-            settings=configuration.merge(*map(configuration.override, set_ or [])),
             excluded=excluded,
             notify=console.preparing,
+            **_data(source, target, dev, (from_, to), columns, set_),
         )
     print(json.dumps(report.as_dict(), indent=2, ensure_ascii=False) if json_ else report.as_text())
     if report.refused:
@@ -193,7 +201,6 @@ def compare(
 ) -> None:
     """Train several models of a task on the same data and budget, and write a report; run it again to resume."""
     from mirada import compare as comparing
-    from mirada import config as configuration
     from mirada.console import Console
 
     if out is None:
@@ -204,20 +211,14 @@ def compare(
             out=out,
             task=task or "translation",
             models=None if models is None else listed(models),
-            dev=dev or [],
-            source=source,
-            target=target or [],
-            source_language=from_,
-            target_language=to,
-            columns=listed(columns),
             preset=preset,
             minutes=minutes,
             epochs=epochs,
             steps=steps,
-            settings=configuration.merge(*map(configuration.override, set_ or [])),
             seed=seed,
             threads=threads,
             overwrite=overwrite,
             listen=console,
+            **_data(source, target, dev, (from_, to), columns, set_),
         )
     say(f"{result.verdict}\n{result.caution}\nthe report is {result.html}")

@@ -2,7 +2,7 @@
 
     files ─ source ─▶ records ─ checks ─▶ spill ─ split ─▶ learn ─ encode ─▶ store ─ batches
 
-A task contributes a `Preparation`; `prepare` and `check` do the rest.
+A task contributes a `Preparation`, which `prepare` runs for a training and `Preparation.examine` for `mirada check`.
 
 <folder>/excluded.tsv   every record that is left out: file, line, reason, the reason in words
 <folder>/dev.jsonl      the dev set, an example a line
@@ -27,6 +27,7 @@ from mirada.data.records import AnyRecord, Source, Spill
 from mirada.data.report import DataSummary, Report
 from mirada.data.splits import Mask
 from mirada.data.survey import HELD, Survey, fingerprint, shown_fields
+from mirada.data.text import shown_path
 from mirada.errors import BundleError, DataError
 from mirada.files import write_bytes, write_text
 from mirada.parsing import load_json_lines, read_json_lines
@@ -133,9 +134,22 @@ class Preparation(Generic[Example]):
     # ── splitting ─────────────────────────────────────────────────────────────────────────────────────────────────
 
     def read_examples(self, paths: Sequence[str], survey: Survey) -> Any:
-        """A dev or test set, all of it: one that cannot be read whole is refused."""
-        source = self.open(paths)
-        return whole(source, self)
+        """A dev or test set, to compare the data with and to evaluate on."""
+        return self.read_whole(paths)
+
+    def read_whole(self, paths: Sequence[str]) -> list[Any]:
+        """A dev or test set, all of it: one with a record that cannot be evaluated on is refused."""
+        source, examples = self.open(paths), []
+        for record in source:
+            if reason := self.fault(record):
+                raise DataError(
+                    f"{shown_path(record.file)}, line {record.line}: {self.in_words(reason)}; a dev or test set is "
+                    "read whole: correct it, or take it out"
+                )
+            examples.append(self.example(record))
+        if not examples:
+            raise DataError(f"{source}: has no {self.counted or self.nouns} to evaluate with")
+        return examples
 
     def example(self, record: Any) -> Example:
         """A record as the model is evaluated on it."""
@@ -178,7 +192,7 @@ class Preparation(Generic[Example]):
             Spill(folder / "records.jsonl") as spill,
         ):
             survey = Survey(self, spill, excluded, notify)
-            dev = examined(self, survey)
+            dev = self._examined(survey)
             preprocessor = self.learn(survey)
             self.encode(survey, preprocessor, folder)
             preprocessor = self.adapt(survey, preprocessor)
@@ -194,15 +208,30 @@ class Preparation(Generic[Example]):
         finish(folder, report)
 
     def examine(self, notify: Notify, excluded: TextIO | None, test: Sequence[str] = ()) -> QualityReport:
-        """What is wrong with the data; nothing is kept."""
+        """What is wrong with the data, and what training would do about it; `excluded` lists what it leaves out."""
         refuses = frozenset({"languages", "refused"})
         if getattr(self.data, "invalid_bytes", "") == "refuse":  # read leniently: all such lines are found
             refuses |= {"invalid_bytes", "replaced_bytes"}
             self.data = self.data.model_copy(update={"invalid_bytes": "drop"})
         with tempfile.TemporaryDirectory(prefix="mirada-") as folder, Spill(Path(folder) / "records.jsonl") as spill:
             survey = Survey(self, spill, excluded, notify, refuses)
-            examined(self, survey, test)
+            self._examined(survey, test)
             return survey.report()
+
+    def _examined(self, survey: Survey, test: Sequence[str] = ()) -> Any:
+        """Read and judge everything; returns the dev set."""
+        if self.data.dev:
+            survey.dev = self.read_examples(self.data.dev, survey)
+            survey.compared.append(survey.dev)
+        if test:
+            survey.compared.append(self.read_examples(test, survey))
+        survey.read()
+        try:
+            survey.judge()
+            self.check_size(survey)
+            return self.split(survey)
+        except DataError as fault:
+            survey.refuse("refused", str(fault), count=survey.quality.read)
 
     # ── opening ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -298,44 +327,3 @@ def prepare(task: Preparation[Any], folder: Path, notify: Notify) -> Prepared:
         preprocessor = task.read_preprocessor(folder)
         dev = task.read_dev(folder, preprocessor)
         return Prepared(task, preprocessor, dev, task.open_store(folder, preprocessor), report)
-
-
-def examined(task: Preparation[Any], survey: Survey, test: Sequence[str] = ()) -> Any:
-    """Read and judge everything; the dev set."""
-    if task.data.dev:
-        survey.dev = task.read_examples(task.data.dev, survey)
-        survey.compared.append(survey.dev)
-    if test:
-        survey.compared.append(task.read_examples(test, survey))
-    survey.read()
-    try:
-        survey.judge()
-        task.check_size(survey)
-        return task.split(survey)
-    except DataError as fault:
-        survey.refuse("refused", str(fault), count=survey.quality.read)
-
-
-def check(
-    task: Preparation[Any],
-    notify: Notify = lambda what, done, total: None,
-    excluded: TextIO | None = None,
-    test: Sequence[str] = (),
-) -> QualityReport:
-    """Say what is wrong with data and what training would do about it; list what it leaves out in `excluded`."""
-    return task.examine(notify, excluded, test)
-
-
-def whole(source: Source, task: Preparation[Any]) -> list[Any]:
-    """All examples of a source; one that cannot be evaluated with is refused."""
-    examples = []
-    for record in source:
-        if reason := task.fault(record):
-            raise DataError(
-                f"{record.file}, line {record.line}: {task.in_words(reason)}; a dev or test set is read whole: correct "
-                "it, or take it out"
-            )
-        examples.append(task.example(record))
-    if not examples:
-        raise DataError(f"{source}: has no {task.nouns} to evaluate with")
-    return examples

@@ -66,6 +66,11 @@ class Images(Generic[Label]):
         """As many of them as a bundle should hold, evenly chosen."""
         return self[:: -(-self.pixels.size // KEPT_BYTES) or 1]
 
+    def notes(self, noun: str) -> list[str]:
+        """What a person should know of this dev set: whether a bundle keeps only some of it."""
+        kept = len(self.kept)
+        return [f"the bundle keeps {kept:,} of the dev {noun}"] if kept < len(self) else []
+
     def dump(self) -> str:
         """A line of JSON each, the pixels as base64."""
         return "".join(

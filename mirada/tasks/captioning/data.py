@@ -314,9 +314,7 @@ class CaptioningData(Preparation[Scene]):
         )
 
     def notes(self, prepared: Prepared) -> list[str]:
-        dev = prepared.saved_dev
-        kept = [f"the bundle keeps {len(dev.kept):,} of the dev images"] if len(dev.kept) < len(dev) else []
-        return [*prepared.about.notes, *kept]
+        return [*prepared.about.notes, *prepared.saved_dev.notes("images")]
 
 
 def read_captions(path: str, columns: tuple[str, ...] = ()) -> Iterator[tuple[str, list[str], Pixels]]:

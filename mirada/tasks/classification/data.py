@@ -18,7 +18,6 @@ from torch import Tensor
 from mirada.contracts import EOS, PAD, Rows, SequenceBatch
 from mirada.data import report as reports
 from mirada.data.batching import Groups
-from mirada.data.checks import in_words
 from mirada.data.corpus import Corpus, write_corpus
 from mirada.data.folder import FolderFiles
 from mirada.data.labels import LabelledPreparation, shown_classes
@@ -228,18 +227,3 @@ class ClassificationData(LabelledPreparation[tuple[str, str]]):
         held = f", {report.dev:,} dev" + (" (held out, the same share of each class)" if report.held_out else "")
         units = f"{report.vocabulary:,} {prepared.preprocessor.tokenizer.unit}"
         return f"{report.training:,} training {self.nouns} ({shown_classes(report.classes)}){held}, {units}"
-
-
-def read_labelled(files: PairFiles, parts: int) -> Labelled:
-    """A dev or test set, all of it: one that cannot be read whole is refused."""
-    examples = []
-    for row in files:
-        if reason := unreadable(row, parts):
-            raise DataError(
-                f"{row.file}, line {row.line}: {in_words(reason, 'text')}; a dev or test set is read whole: correct "
-                "it, or take it out"
-            )
-        examples.append(example(row, parts))
-    if not examples:
-        raise DataError(f"{files}: has no labelled texts to evaluate with")
-    return examples

@@ -18,7 +18,7 @@ from mirada.errors import DataError, InputError, UsageError
 from mirada.metrics.classification import LabelScores, evaluate_labels
 from mirada.models.bag import Bag
 from mirada.predictions import Prediction
-from mirada.tasks.classification.data import Labelled, LabelledConfig, framed, read_labelled, segments
+from mirada.tasks.classification.data import ClassificationData, Labelled, LabelledConfig, framed, segments
 from mirada.tasks.classification.preprocessor import ClassificationPreprocessor
 from mirada.tasks.model import Model, check_texts
 from mirada.tasks.sequences import CELLS, pad, validation
@@ -145,7 +145,7 @@ class ClassificationModel(Model):
             raise UsageError(
                 f"--columns {','.join(columns)}: {_kind(self.preprocessor.parts)} by the model {self.path}"
             )
-        return self.score(read_labelled(data.open((str(texts),)), data.parts))
+        return self.score(ClassificationData({"data": data}).read_whole((str(texts),)))
 
     def score(self, dev: Labelled) -> LabelScores:
         truth = self._numbers(dev)

@@ -256,13 +256,7 @@ class ImageClassificationData(LabelledPreparation[Example]):
             notes.append(
                 f"{report.noun} are turned, scaled and shifted a little, anew in every epoch [--set data.augment=false]"
             )
-        return notes + kept_of(prepared, report.noun)
-
-
-def kept_of(prepared: Prepared, noun: str) -> list[str]:
-    """A note where a bundle keeps only some of the dev images."""
-    dev = prepared.saved_dev
-    return [f"the bundle keeps {len(dev.kept):,} of the dev {noun}"] if len(dev.kept) < len(dev) else []
+        return notes + prepared.saved_dev.notes(report.noun)
 
 
 def _check_classes(images: ImageRecords, sound: set[str]) -> None:

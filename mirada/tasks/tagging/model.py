@@ -23,7 +23,8 @@ from mirada.metrics.tagging import NumberScores, TagScores, evaluate_numbers, ev
 from mirada.predictions import Prediction
 from mirada.tasks.model import Model, check_texts
 from mirada.tasks.sequences import CELLS, pad
-from mirada.tasks.tagging.tags import Examples, TaggedConfig, TaggingPreprocessor, as_number, cut, read_tagged
+from mirada.tasks.tagging.data import TaggingData
+from mirada.tasks.tagging.tags import Examples, TaggedConfig, TaggingPreprocessor, as_number, cut
 
 CHUNK = 1024
 """Sentences whose outputs are kept at the same time."""
@@ -168,7 +169,7 @@ class TaggingModel(Model):
         if not isinstance(texts, (str, Path)):
             return self.score([(list(words), list(tags)) for words, tags in texts])
         settings = {**self.config["data"], "columns": columns or self.config["data"]["columns"]}
-        return self.score(read_tagged(TaggedConfig.model_validate(settings).open((str(texts),))))
+        return self.score(TaggingData({"data": TaggedConfig.model_validate(settings)}).read_whole((str(texts),)))
 
     def score(self, dev: Examples) -> TagScores | NumberScores:
         return self._scores(dev, self._read(words for words, _ in dev))

@@ -18,7 +18,6 @@ import numpy.typing as npt
 from pydantic import BaseModel, Field, FiniteFloat
 
 from mirada.contracts import EOS, Sizes
-from mirada.data.checks import in_words
 from mirada.data.readers.conll import Conll, Tagged
 from mirada.data.records import listed
 from mirada.data.sources import TextSection
@@ -26,7 +25,7 @@ from mirada.data.splits import LabelNames
 from mirada.data.survey import fingerprint
 from mirada.data.text import shown_path
 from mirada.data.tokenizer import Tokenizer
-from mirada.errors import BundleError, DataError
+from mirada.errors import BundleError
 from mirada.parsing import load_json
 
 MOST_KNOWN = 4_000_000
@@ -81,21 +80,6 @@ class TaggedFiles:
 
     def __str__(self) -> str:
         return listed([shown_path(reader.path) for reader in self.readers])
-
-
-def read_tagged(files: TaggedFiles) -> Examples:
-    """A dev or test set, all of it: one that cannot be read whole is refused."""
-    examples: Examples = []
-    for sentence in files:
-        if sentence.problem:
-            raise DataError(
-                f"{shown_path(sentence.file)}, line {sentence.line}: {in_words(sentence.problem, 'sentence')}; a dev "
-                "or test set is read whole: correct it, or take it out"
-            )
-        examples.append((list(sentence.words), list(sentence.tags)))
-    if not examples:
-        raise DataError(f"{files}: has no tagged sentences to evaluate with")
-    return examples
 
 
 def as_number(tag: str) -> float | None:

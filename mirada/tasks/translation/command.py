@@ -37,77 +37,79 @@ if TYPE_CHECKING:
 
 
 def register(app: Program) -> None:
-    @app.command(panel=USE)
-    def translate(
-        bundle: Bundle,
-        texts: Texts = None,
-        file: Annotated[
-            Path | None,
-            typer.Option(help="Translate this text file, gettext catalog, or folder of catalogs.", show_default=False),
-        ] = None,
-        out: Out = None,
-        as_text: AsText = False,
-        beam: Beam = None,
-        n_best: NBest = None,
-        prefix: Annotated[
-            str, typer.Option(help="The beginning that every translation must have.", show_default=False)
-        ] = "",
-        sample: Annotated[
-            bool, typer.Option("--sample", help="Sample from the probabilities instead of beam search.")
-        ] = False,
-        temperature: Temperature = None,
-        top_k: TopK = None,
-        top_p: TopP = None,
-        seed: SampleSeed = None,
-        keep_damaged: Annotated[
-            bool, typer.Option("--keep-damaged", help="In catalogs, keep translations that lost placeholders.")
-        ] = False,
-        skip_broken: Annotated[
-            bool, typer.Option("--skip-broken", help="In a folder, skip catalogs that cannot be read.")
-        ] = False,
-        force: Annotated[
-            bool, typer.Option("--force", help="Fill catalogs even if their header names another language.")
-        ] = False,
-        split: Annotated[
-            bool | None, typer.Option(help="Translate each sentence of a line by itself.", show_default="--split")
-        ] = None,
-        json_: Json = False,
-        threads: Threads = None,
-        device: Device = None,
-    ) -> None:
-        """Translate texts, the lines of a file, or standard input, one line per line.
+    app.command(panel=USE)(translate)
 
-        An interrupted translation to a file is kept in <out>.partial, and the same command continues it.
-        In a gettext catalog (--file app.po) untranslated entries are filled and marked fuzzy; the rest stays as it is.
-        """
-        from mirada.data.foreign import foreign
-        from mirada.tasks.translation.model import TranslationModel
 
-        catalogs = file is not None and not texts and not as_text and (file.is_dir() or foreign(file) == "po")
-        if catalogs and prefix:
-            raise UsageError(f"--prefix {prefix}: cannot be used with a catalog; leave it out")
-        for asked, option in ((keep_damaged, "--keep-damaged"), (skip_broken, "--skip-broken"), (force, "--force")):
-            if asked and not catalogs:
-                raise UsageError(f"{option}: is about gettext catalogs (--file app.po, --file locale); leave it out")
-        given = Given(texts, file, as_text=as_text or catalogs)
-        check_new(out, "--out")
-        model = load(bundle, device, threads, TranslationModel)
-        decode: dict[str, Any] = {"beam": beam, "n_best": n_best, "temperature": temperature, "top_k": top_k}
-        decode |= {"top_p": top_p, "seed": seed, "sample": sample or None, "split": split}
-        job = job_of("translate", bundle, prefix=prefix, **model.decode_config(**decode).model_dump())
-        if file is not None and catalogs:
-            options = {"keep_damaged": keep_damaged, "skip_broken": skip_broken, "force": force, "json_": json_}
-            _fill(model, file, out, job, decode, **options)
-            return
-        if prefix.rstrip() != prefix:
-            say(f"mirada: --prefix {prefix!r}: the space at its end is ignored; the next word brings its own")
-        answer(
-            given,
-            out,
-            job,
-            lambda lines: model.translate(lines.texts, prefix=prefix, progress=lines.progress, **decode),
-            json_,
-        )
+def translate(
+    bundle: Bundle,
+    texts: Texts = None,
+    file: Annotated[
+        Path | None,
+        typer.Option(help="Translate this text file, gettext catalog, or folder of catalogs.", show_default=False),
+    ] = None,
+    out: Out = None,
+    as_text: AsText = False,
+    beam: Beam = None,
+    n_best: NBest = None,
+    prefix: Annotated[
+        str, typer.Option(help="The beginning that every translation must have.", show_default=False)
+    ] = "",
+    sample: Annotated[
+        bool, typer.Option("--sample", help="Sample from the probabilities instead of beam search.")
+    ] = False,
+    temperature: Temperature = None,
+    top_k: TopK = None,
+    top_p: TopP = None,
+    seed: SampleSeed = None,
+    keep_damaged: Annotated[
+        bool, typer.Option("--keep-damaged", help="In catalogs, keep translations that lost placeholders.")
+    ] = False,
+    skip_broken: Annotated[
+        bool, typer.Option("--skip-broken", help="In a folder, skip catalogs that cannot be read.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Fill catalogs even if their header names another language.")
+    ] = False,
+    split: Annotated[
+        bool | None, typer.Option(help="Translate each sentence of a line by itself.", show_default="--split")
+    ] = None,
+    json_: Json = False,
+    threads: Threads = None,
+    device: Device = None,
+) -> None:
+    """Translate texts, the lines of a file, or standard input, one line per line.
+
+    An interrupted translation to a file is kept in <out>.partial, and the same command continues it.
+    In a gettext catalog (--file app.po) untranslated entries are filled and marked fuzzy; the rest stays as it is.
+    """
+    from mirada.data.foreign import foreign
+    from mirada.tasks.translation.model import TranslationModel
+
+    catalogs = file is not None and not texts and not as_text and (file.is_dir() or foreign(file) == "po")
+    if catalogs and prefix:
+        raise UsageError(f"--prefix {prefix}: cannot be used with a catalog; leave it out")
+    for asked, option in ((keep_damaged, "--keep-damaged"), (skip_broken, "--skip-broken"), (force, "--force")):
+        if asked and not catalogs:
+            raise UsageError(f"{option}: is about gettext catalogs (--file app.po, --file locale); leave it out")
+    given = Given(texts, file, as_text=as_text or catalogs)
+    check_new(out, "--out")
+    model = load(bundle, device, threads, TranslationModel)
+    decode: dict[str, Any] = {"beam": beam, "n_best": n_best, "temperature": temperature, "top_k": top_k}
+    decode |= {"top_p": top_p, "seed": seed, "sample": sample or None, "split": split}
+    job = job_of("translate", bundle, prefix=prefix, **model.decode_config(**decode).model_dump())
+    if file is not None and catalogs:
+        options = {"keep_damaged": keep_damaged, "skip_broken": skip_broken, "force": force, "json_": json_}
+        _fill(model, file, out, job, decode, **options)
+        return
+    if prefix.rstrip() != prefix:
+        say(f"mirada: --prefix {prefix!r}: the space at its end is ignored; the next word brings its own")
+    answer(
+        given,
+        out,
+        job,
+        lambda lines: model.translate(lines.texts, prefix=prefix, progress=lines.progress, **decode),
+        json_,
+    )
 
 
 def _fill(

@@ -19,7 +19,8 @@ from mirada.data.folder import FolderFiles, finish
 from mirada.data.preparation import Prepared
 from mirada.data.tokenizer import Tokenizer, TokenizerConfig, Unit
 from mirada.errors import BundleError, DataError, UsageError
-from mirada.tasks.tagging.tags import TaggedConfig, TaggingPreprocessor, as_number, cut, read_tagged
+from mirada.tasks.tagging.data import TaggingData
+from mirada.tasks.tagging.tags import TaggedConfig, TaggingPreprocessor, as_number, cut
 from tests.preparing import prepare
 
 Sentence = list[tuple[str, str]]
@@ -282,7 +283,7 @@ def test_bad_files(tmp_path: Path) -> None:
         prepared(tmp_path / "data", file, columns=("1",))
     (tmp_path / "empty").write_text("")
     with pytest.raises(DataError, match="has no tagged sentences to evaluate with"):
-        read_tagged(TaggedConfig(files=("x",)).open((str(tmp_path / "empty"),)))
+        TaggingData({"data": TaggedConfig(files=("x",))}).read_whole((str(tmp_path / "empty"),))
 
 
 def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:
