@@ -22,7 +22,7 @@ _ODD = re.compile(rf"[\s{_INVISIBLE}]{{2,}}|[^\S ]|[{_INVISIBLE}]")
 
 def normalize(text: str) -> str:
     """The text as a model reads it. Doing it again changes nothing."""
-    if _ODD.search(text):
+    if not text.isprintable() or "  " in text:  # a quick look: all that is odd cannot be printed, or is two spaces
         text = _ODD.sub(lambda found: " " if any(map(str.isspace, found[0])) else "", text)
     return nfc(text).strip(" ")
 

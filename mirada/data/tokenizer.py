@@ -30,6 +30,7 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 from mirada.config import Section
 from mirada.contracts import EOS
 from mirada.data.checks import has_invalid_bytes
+from mirada.data.corpus import batched
 from mirada.data.normalize import aligned, normalize
 from mirada.data.text import shown_text
 from mirada.data.tokenizer_file import WORDS, read_tokenizer
@@ -57,8 +58,12 @@ LONGEST_TEXT = 5_000_000
 AT_A_TIME = 1_000_000
 """Characters, of many texts or of a long one, that are cut into units at a time."""
 
-MOST_KNOWN, LONGEST_WORD = 50_000, 64
+MAX_KNOWN, LONGEST_WORD = 50_000, 64
 """Words whose subwords are remembered, and characters of such a word, at most."""
+WORDS_AT_A_TIME = 1000
+"""Words that are encoded as one text."""
+SPACE = "Ġ"
+"""A space, as byte-level subwords write it."""
 
 Unit = Literal["subwords", "words", "characters", "symbols"]
 Kind = Literal["subwords", "words", "characters", "symbols", "pieces"]
@@ -131,8 +136,11 @@ class Tokenizer:
         self._backend.encode_special_tokens = True
         self.unit: Kind = _unit_of(backend)
         self.normalizes = _normalizes(backend, self.unit)
-        self._words: dict[str, list[int]] | None = {} if _spells_words(backend, self.unit) else None
+        spells = _spells_words(backend, self.unit)
+        self._words: dict[str, list[int]] | None = {} if spells else None
         """The ids of words that were encoded before, where every word between spaces is encoded by itself."""
+        self._spaced = {id for piece, id in backend.get_vocab().items() if piece.startswith(SPACE)} if spells else set()
+        """The ids that begin a word."""
         self.mask: int | None = backend.token_to_id(MASK)
         """The id that stands for a hidden word, if there is one."""
 
@@ -201,16 +209,28 @@ class Tokenizer:
 
     def _encode_words(self, texts: Sequence[str], known: dict[str, list[int]]) -> list[list[int]]:
         """The ids of each text, from those of its words: a text has few words that no other has."""
-        rows = [_words_of(text) for text in texts]
+        rows = [_words_of(text) or [text] for text in texts]
         new = [word for word in dict.fromkeys(chain.from_iterable(rows)) if word not in known]
-        known.update(zip(new, self._encode_whole(new), strict=True))
-        found = [[id for word in row for id in known[word]] for row in rows]
-        for word in new:
-            if len(word) > LONGEST_WORD:
-                del known[word]
-        if len(known) > MOST_KNOWN:
+        plain = [word for word in new if len(word) <= LONGEST_WORD and _words_of(word)]
+        known.update(zip(plain, self._encode_plain(plain), strict=True))
+        odd = [word for word in new if word not in known]
+        known.update(zip(odd, self._encode_whole(odd), strict=True))
+        found = [list(chain.from_iterable(map(known.__getitem__, row))) for row in rows]
+        for word in odd:
+            del known[word]
+        if len(known) > MAX_KNOWN:
             known.clear()
         return found
+
+    def _encode_plain(self, words: list[str]) -> list[list[int]]:
+        """The ids of each word. Many are encoded as one text, in which each begins with the only id that has a space."""
+        found: list[list[int]] = []
+        for ids in self._ids([" ".join(some) for some in batched(words, WORDS_AT_A_TIME)]):
+            for id in ids:
+                if id in self._spaced or not found:
+                    found.append([])
+                found[-1].append(id)
+        return found if len(found) == len(words) else self._encode_whole(words)  # with tokens added by hand
 
     def _encode_whole(self, texts: Sequence[str]) -> list[list[int]]:
         found: list[list[int]] = [[] for _ in texts]
@@ -289,8 +309,40 @@ def _learn_subwords(texts: Iterable[str], vocabulary: int, steps: list[Any], mor
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    backend.train_from_iterator(texts, trainer)
+    # Cutting every text takes ten times as long as the merging, so each word is cut once and its pieces are repeated.
+    counter = tokenizers.Tokenizer(models.BPE())
+    counter.pre_tokenizer = pre_tokenizers.CharDelimiterSplit(" ")
+    counter.train_from_iterator(_repeated_pieces(texts, backend), trainer)
+    backend.model = counter.model
+    backend.add_special_tokens([*SPECIALS, *more])
     return backend
+
+
+def _repeated_pieces(texts: Iterable[str], backend: tokenizers.Tokenizer) -> Iterator[str]:
+    """The pieces that the tokenizer cuts all texts into, each as often as it occurs, with spaces between them."""
+
+    def cut(text: str) -> list[str]:
+        return [piece for piece, _ in backend.pre_tokenizer.pre_tokenize_str(backend.normalizer.normalize_str(text))]
+
+    def flush() -> Iterator[str]:
+        for words in batched(counts, WORDS_AT_A_TIME):
+            owners, count = iter(words), 0
+            for piece in cut(" ".join(words)):
+                count = counts[next(owners)] if piece.startswith(SPACE) else count
+                for left in range(count, 0, -256):
+                    yield f"{piece} " * min(left, 256)
+        counts.clear()
+
+    counts: Counter[str] = Counter()
+    for text in texts:
+        words = _words_of(text)
+        if words and max(map(len, words)) <= LONGEST_WORD:
+            counts.update(words)
+        else:
+            yield " ".join(cut(text))
+        if len(counts) > MAX_KNOWN:
+            yield from flush()
+    yield from flush()
 
 
 def _learn_units(
@@ -364,7 +416,11 @@ def _spells_words(backend: tokenizers.Tokenizer, unit: Kind) -> bool:
     steps = json.loads(backend.normalizer.__getstate__()) if backend.normalizer else {}
     last = steps.get("normalizers", [steps])[-1]
     cutters = json.loads(backend.pre_tokenizer.__getstate__())["pretokenizers"]
-    return last == {"type": "Prepend", "prepend": " "} and [step["type"] for step in cutters] == ["Digits", "ByteLevel"]
+    return (
+        last == {"type": "Prepend", "prepend": " "}
+        and [step["type"] for step in cutters] == ["Digits", "ByteLevel"]
+        and backend.token_to_id(SPACE) is not None
+    )
 
 
 # ── encoding ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -381,9 +437,9 @@ _PARTS: dict[Kind, re.Pattern[str]] = {
 
 
 def _words_of(text: str) -> list[str]:
-    """The words of a text, where only single spaces stand between them; else all of it as one."""
+    """The words of a text that has no white space but single spaces between them; none of any other text."""
     words = text.split(" ")
-    return words if words == text.split() else [text]
+    return words if words == text.split() else []
 
 
 def _too_long(text: str) -> InputError:

@@ -227,7 +227,7 @@ def test_few_words_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     learned = Tokenizer.learn(["una frase larga", "otra frase"], 300)
     texts = [f"una frase {number} {'x' * number}" for number in range(200)]
     expected = [learned.encode([text])[0] for text in texts]
-    monkeypatch.setattr(module, "MOST_KNOWN", 10)
+    monkeypatch.setattr(module, "MAX_KNOWN", 10)
     again = Tokenizer.learn(["una frase larga", "otra frase"], 300)
     for text, ids in zip(texts, expected, strict=True):
         assert again.encode([text, text]) == [ids, ids]
