@@ -141,7 +141,7 @@ def trial(folder: Path, seed: int) -> str:
         ends = bad.count(mark) + (not bad.endswith(mark) and bool(bad))
         assert len(pairs) == ends, f"seed {seed}: {len(pairs)} pairs of {ends} lines"
     if name != "mo":
-        everything = "\0".join(text for pair in pairs for text in (pair.source, *pair.targets))
+        everything = "\0".join(text for pair in pairs for text in pair.fields)
         for source, target in _untouched(name, texts, content, begin, end):
             for word in (source.split()[0], target.split()[0]):
                 assert word in everything, f"seed {seed}: {word} of a {name} file was lost"

@@ -8,14 +8,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import compress
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TextIO
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-CHUNK = 512
-"""Records on a line of a spill."""
+from mirada.data.corpus import batched
+
+CHUNK = 64
+"""Lines of a spill that are parsed at a time."""
 
 
 class Record(NamedTuple):
@@ -89,56 +92,39 @@ def listed(names: list[str], most: int = 3) -> str:
 
 
 class Spill:
-    """Records on disk: written once, then read as often as needed, and deleted at the end.
-
-    Its lines are JSON, each with many records; a file's name is stored once.
-    """
+    """Records on disk, a line of JSON each: written once, then read as often as needed, and deleted at the end."""
 
     def __init__(self, path: Path):
         self._path = path
-        self._files: dict[str, int] = {}
-        self._chunk: list[tuple[Any, ...]] = []
-        self._out: TextIO | None = path.open("w", encoding="ascii")
+        self._files: dict[str, int] = {}  # a name is stored once
+        self._out = path.open("w", encoding="ascii")
+        self._encode = json.JSONEncoder(check_circular=False).encode
         self._size = 0
 
     def add(self, record: AnyRecord) -> None:
         number = self._files.setdefault(record.file, len(self._files))
-        self._chunk.append((record.fields, number, record.line, record.marks))
+        self._out.write(self._encode((record.fields, number, record.line, record.marks)) + "\n")
         self._size += 1
-        if len(self._chunk) == CHUNK:
-            self._flush()
-
-    def _flush(self) -> None:
-        if self._chunk and self._out:
-            self._out.write(json.dumps(self._chunk, check_circular=False) + "\n")
-            self._chunk = []
 
     def __len__(self) -> int:
         return self._size
 
     def __iter__(self) -> Iterator[Record]:
-        return (record for _, record in self.select(None))
+        return (record for _, record in self.select(np.ones(self._size, bool)))
 
-    def select(self, chosen: npt.NDArray[np.bool_] | None) -> Iterator[tuple[int, Record]]:
-        """The records that are chosen (all if None), with their places; lines without any are not parsed."""
-        if self._out:
-            self._flush()
-            self._out.close()
-            self._out = None
+    def select(self, chosen: npt.NDArray[np.bool_]) -> Iterator[tuple[int, Record]]:
+        """The records that are chosen, with their places; no others are parsed."""
+        self._out.close()
         names = list(self._files)
         with open(self._path, encoding="ascii") as lines:
-            for first, line in zip(range(0, self._size, CHUNK), lines, strict=True):
-                asked = None if chosen is None else chosen[first : first + CHUNK].tolist()
-                if asked is not None and not any(asked):
-                    continue
-                for place, (fields, file, number, marks) in enumerate(json.loads(line)):
-                    if asked is None or asked[place]:
-                        yield first + place, Record(tuple(fields), names[file], number, "", tuple(marks))
+            for some in batched(compress(enumerate(lines), chosen.tobytes()), CHUNK):
+                parsed = json.loads(f"[{','.join(line for _, line in some)}]")
+                for (place, _), (fields, file, number, marks) in zip(some, parsed, strict=True):
+                    yield place, Record(tuple(fields), names[file], number, "", tuple(marks))
 
     def __enter__(self) -> Spill:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        if self._out:
-            self._out.close()
+        self._out.close()
         self._path.unlink(missing_ok=True)

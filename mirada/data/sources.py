@@ -11,8 +11,8 @@ from pydantic import Field, field_validator, model_validator
 
 from mirada.config import Section, Values
 from mirada.data.language import code_fault
-from mirada.data.readers import ANYTHING, Pair, Parallel, Reader, Wanted, files_of, open_pairs
-from mirada.data.records import listed
+from mirada.data.readers import ANYTHING, Parallel, Reader, Wanted, files_of, open_pairs
+from mirada.data.records import Record, listed
 from mirada.data.text import StrPath, shown_path
 from mirada.errors import DataError
 
@@ -211,7 +211,7 @@ class PairFiles:
         """Each file, and how it is read."""
         return [(path, reader.about) for path, reader in self.readers]
 
-    def __iter__(self) -> Iterator[Pair]:
+    def __iter__(self) -> Iterator[Record]:
         for place, (_, reader) in enumerate(self.readers):
             try:
                 yield from reader

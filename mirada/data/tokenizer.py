@@ -223,7 +223,7 @@ class Tokenizer:
         return found
 
     def _encode_plain(self, words: list[str]) -> list[list[int]]:
-        """The ids of each word. Many are encoded as one text, in which each begins with the only id that has a space."""
+        """The ids of each word. Many are encoded as one text, in which only the first id of a word has a space."""
         found: list[list[int]] = []
         for ids in self._ids([" ".join(some) for some in batched(words, WORDS_AT_A_TIME)]):
             for id in ids:

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mirada.data import text as readers
-from mirada.data.readers import Pair, Parallel, open_pairs
+from mirada.data.readers import Parallel, open_pairs
 from mirada.data.readers.tsv import Tsv
+from mirada.data.records import Record
 from mirada.data.text import lines
 from mirada.errors import DataError, UsageError
 
@@ -193,7 +194,7 @@ def fault_of(path: Path) -> str:
 
 def tsv(tmp_path: Path, content: str) -> list[tuple[str, tuple[str, ...], int]]:
     path = write(tmp_path / "pairs.tsv", content)
-    return [(pair.source, pair.targets, pair.line) for pair in Tsv(path)]
+    return [(pair.fields[0], pair.fields[1:], pair.line) for pair in Tsv(path)]
 
 
 def test_every_line_of_a_tsv_file_gives_a_pair(tmp_path: Path) -> None:
@@ -215,9 +216,9 @@ def test_every_line_of_a_tsv_file_gives_a_pair(tmp_path: Path) -> None:
 def test_a_pair_keeps_the_name_as_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "a.tsv", "x\ty\n")
-    assert list(Tsv("./a.tsv")) == [Pair("x", ("y",), "./a.tsv", 1)]
+    assert list(Tsv("./a.tsv")) == [Record(("x", "y"), "./a.tsv", 1)]
     assert next(iter(Tsv(Path("a.tsv")))).file == "a.tsv"
-    assert next(iter(Parallel("./a.tsv", ["a.tsv"]))) == Pair("x\ty", ("x\ty",), "./a.tsv", 1)
+    assert next(iter(Parallel("./a.tsv", ["a.tsv"]))) == Record(("x\ty", "x\ty"), "./a.tsv", 1)
 
 
 def test_a_file_without_tabs_is_not_tsv(tmp_path: Path) -> None:
@@ -232,7 +233,7 @@ def test_a_file_without_tabs_is_not_tsv(tmp_path: Path) -> None:
 
 def test_only_the_first_lines_decide_whether_it_is_tsv(tmp_path: Path) -> None:
     path = write(tmp_path / "late", "a\n\n" * 99 + "b\tc\n")
-    assert list(Tsv(path))[-1] == Pair("b", ("c",), str(path), 199)
+    assert list(Tsv(path))[-1] == Record(("b", "c"), str(path), 199)
     assert "the first 100 lines" in fault_of(write(tmp_path / "later", "a\n\n" * 100 + "b\tc\n"))
     assert len(list(Tsv(write(tmp_path / "once", "b\tc\n" + "a\n" * 300)))) == 301
 
@@ -252,7 +253,7 @@ def parallel(tmp_path: Path, *contents: str) -> Parallel:
 
 def test_parallel_files_give_pairs_and_references(tmp_path: Path) -> None:
     pairs = list(parallel(tmp_path, "a\n\nb\tB\r\n", "c\nd\ne", "f\n\n\n", "\ng\n\n"))
-    assert [(pair.source, pair.targets, pair.line) for pair in pairs] == [
+    assert [(pair.fields[0], pair.fields[1:], pair.line) for pair in pairs] == [
         ("a", ("c", "f"), 1),
         ("", ("d", "", "g"), 2),
         ("b\tB", ("e",), 3),
@@ -294,7 +295,7 @@ def test_a_file_cut_short_parts_at_its_end(tmp_path: Path) -> None:
 
 def test_pairs_come_until_the_shorter_file_ends(tmp_path: Path) -> None:
     reading = iter(parallel(tmp_path, "a\nb\n", "c\n"))
-    assert next(reading).targets == ("c",)
+    assert next(reading).fields[1:] == ("c",)
     with pytest.raises(DataError):
         next(reading)
 
@@ -316,7 +317,7 @@ def test_what_is_written_is_read(
     tmp_path_factory: pytest.TempPathFactory, rows: list[list[str]], ending: str, last: bool, bom: bool, pack: bool
 ) -> None:
     folder = tmp_path_factory.getbasetemp()
-    written = [Pair(row[0], tuple(row[1:]), str(folder / "tsv"), number) for number, row in enumerate(rows, 1)]
+    written = [Record(tuple(row), str(folder / "tsv"), number) for number, row in enumerate(rows, 1)]
 
     def save(name: str, texts: list[str]) -> Path:
         content = "\ufeff" * bom + ending.join(texts) + ending * (last or texts[-1:] == [""] or len(texts) == 1)
@@ -325,4 +326,4 @@ def test_what_is_written_is_read(
     assert list(Tsv(save("tsv", ["\t".join(row) for row in rows]))) == written
     sources, targets = save("source", [row[0] for row in rows]), save("target", [row[1] for row in rows])
     pairs = list(Parallel(sources, [targets]))
-    assert [(pair.source, *pair.targets) for pair in pairs] == [(row[0], row[1]) for row in rows]
+    assert [pair.fields for pair in pairs] == [(row[0], row[1]) for row in rows]

@@ -1,4 +1,4 @@
-"""From the files people have to pairs of sentences: a module a format, one `Pair` for all of them.
+"""From the files people have to pairs of sentences: a module for each format, one `Record` for all of them.
 
     TSV     source, tab, target                       .tsv .txt         `tsv`
     CSV     a table, or TSV with chosen columns       .csv              `table`
@@ -21,12 +21,12 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from mirada.data.readers.pair import ANYTHING, Format, Pair, Reader, Wanted
+from mirada.data.readers.pair import ANYTHING, Format, Reader, Wanted
 from mirada.data.readers.parallel import Parallel
 from mirada.data.text import faults_named, opened_text, shown_path
 from mirada.errors import DataError, UsageError
 
-__all__ = ["ANYTHING", "Pair", "Parallel", "Reader", "Wanted", "files_of", "find_format", "formats", "open_pairs"]
+__all__ = ["ANYTHING", "Parallel", "Reader", "Wanted", "files_of", "find_format", "formats", "open_pairs"]
 
 
 @cache

@@ -26,7 +26,8 @@ from mirada.data.po import (
     singular_form,
     whole,
 )
-from mirada.data.readers.pair import Format, Pair, Wanted, matches
+from mirada.data.readers.pair import Format, Wanted, matches
+from mirada.data.records import Record
 from mirada.data.text import StrPath, faults_named, opened, shown_path
 from mirada.errors import DataError, UsageError
 
@@ -61,12 +62,12 @@ class _Catalog:
     def entries(self) -> Iterator[Entry]:
         raise NotImplementedError
 
-    def __iter__(self) -> Iterator[Pair]:
+    def __iter__(self) -> Iterator[Record]:
         for entry in self.entries():
             if not entry.is_header:
                 yield from self._pairs(entry)
 
-    def _pairs(self, entry: Entry) -> Iterator[Pair]:
+    def _pairs(self, entry: Entry) -> Iterator[Record]:
         """Backward, each form of a plural is a source and so gives a pair of its own."""
         for text, forms in _sides(entry):
             written = [form for form in forms if form]
@@ -77,9 +78,9 @@ class _Catalog:
                 else ""
             )  # fmt: skip
             if self.backward:
-                yield from (Pair(form, (text,), self.path, entry.line, problem) for form in written or [""])
+                yield from (Record((form, text), self.path, entry.line, problem) for form in written or [""])
             else:
-                yield Pair(text, tuple(written or [""]), self.path, entry.line, problem)
+                yield Record((text, *(written or [""])), self.path, entry.line, problem)
 
 
 def _sides(entry: Entry) -> Iterator[tuple[str, Sequence[str]]]:

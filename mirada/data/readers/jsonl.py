@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mirada.data.readers.names import are_names, is_number, named_columns, nearest
-from mirada.data.readers.pair import Format, Pair, Wanted, references
+from mirada.data.readers.pair import Format, Wanted, references
+from mirada.data.records import Record
 from mirada.data.text import StrPath, lines, shown_path, shown_text
 from mirada.errors import DataError, UsageError
 
@@ -54,15 +55,15 @@ class JsonLines:
                 'JSON lines are like {"source": "Hola", "target": "Hello"}'
             )
 
-    def __iter__(self) -> Iterator[Pair]:
+    def __iter__(self) -> Iterator[Record]:
         for line, value in self._values():
             if line == self._header:
                 continue
             if value is _BLANK:
-                yield Pair("", ("",), self.path, line)
+                yield Record(("", ""), self.path, line)
             elif not isinstance(value, self._kind):
                 problem = "not_array" if self._kind is list else "not_object"
-                yield Pair("", ("",), self.path, line, problem)
+                yield Record(("", ""), self.path, line, problem)
             else:
                 yield _pair(self._take(value), self.path, line, self._lenient)
 
@@ -190,13 +191,13 @@ def _get(object_: Mapping[str, Any], key: str) -> Any:
     return object_[key]
 
 
-def _pair(values: Sequence[Any], path: str, line: int, lenient: bool) -> Pair:
+def _pair(values: Sequence[Any], path: str, line: int, lenient: bool) -> Record:
     """The pair of a source and its targets, of which each may be a list of several."""
     problems: list[str] = []
     source, *targets = [*values, None, None][: max(2, len(values))]
     flat = [text for target in targets for text in (target if isinstance(target, list) and target else [target])]
     texts = [_text(value, problems, lenient) for value in (source, *flat)]
-    return Pair(texts[0], references(texts[1:]), path, line, problems[0] if problems else "")
+    return Record((texts[0], *references(texts[1:])), path, line, problems[0] if problems else "")
 
 
 def _text(value: Any, problems: list[str], lenient: bool) -> str:

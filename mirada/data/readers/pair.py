@@ -6,35 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from mirada.data.records import Record
 from mirada.errors import DataError
 
 MOST_COLUMNS = 10_000
 """Of a table; with more, it is taken for something else."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """A sentence and its translation, with the place they came from.
-
-    The first target is the translation and is always there, if only as an empty text. Any others are further
-    references; there are no empty ones at the end, since an empty column or line is a reference nobody wrote.
-    """
-
-    source: str
-    targets: tuple[str, ...]
-    file: str
-    """The file as the user named it; of parallel files, the source."""
-    line: int
-    """Counted from 1; of an entry of several lines, its first."""
-    problem: str = ""
-    """Why the file itself says that this is nothing to learn from: fuzzy, obsolete, … (`checks.REASONS`)."""
-    marks: tuple[str, ...] = ()
-    """What the reader did to the text and a person should know: inline_tags_removed."""
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """Source and targets, as the data path reads them."""
-        return (self.source, *self.targets)
 
 
 @dataclass(frozen=True)
@@ -61,16 +37,18 @@ ANYTHING = Wanted()
 
 
 class Reader(Protocol):
-    """A file of pairs. Making one looks at the file's beginning; iterating reads it, as often as you like.
+    """A file of sentence pairs. Making one looks at the file's beginning; iterating reads it, as often as you like.
 
-    Every entry of the file gives a pair; one that cannot be used has a `problem` or an empty text, and the quality
-    checks count it. A file that cannot be read as what it is said to be raises a DataError.
+    Every entry of the file gives a record, whose fields are the source, its translation and any further references.
+    The translation is always there, if only as an empty text; empty references at the end are not. A record that cannot
+    be used has a `problem` or an empty text, and the quality checks count it. A file that cannot be read as what it is
+    said to be raises a DataError.
     """
 
     about: str
     """One line on how the file is read: "CSV with ';' between cells, columns 'es' and 'en'"."""
 
-    def __iter__(self) -> Iterator[Pair]: ...
+    def __iter__(self) -> Iterator[Record]: ...
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from array import array
 from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
-from mirada.data.readers.pair import Pair, references
+from mirada.data.readers.pair import references
+from mirada.data.records import Record
 from mirada.data.text import StrPath, lines, shown_path, shown_text
 from mirada.errors import DataError, UsageError
 
@@ -25,7 +26,7 @@ class Parallel:
         self.lenient = lenient
         self.paths = [os.fspath(path) for path in (source, *targets)]
 
-    def __iter__(self) -> Iterator[Pair]:
+    def __iter__(self) -> Iterator[Record]:
         readers = [lines(path, lenient=self.lenient) for path in self.paths]
         for number, row in enumerate(itertools.zip_longest(*readers), 1):
             if None in row:
@@ -33,7 +34,7 @@ class Parallel:
                     number - (line is None) + sum(1 for _ in rest) for line, rest in zip(row, readers, strict=True)
                 ]
                 _raise_unequal(self.paths, counts, self.lenient)
-            yield Pair(row[0], references(row[1:]), self.paths[0], number)
+            yield Record((row[0], *references(row[1:])), self.paths[0], number)
 
 
 def _raise_unequal(paths: Sequence[StrPath], counts: Sequence[int], lenient: bool) -> NoReturn:

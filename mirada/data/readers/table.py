@@ -17,7 +17,8 @@ from mirada.data.readers.names import (
     nearest,
     two_languages,
 )
-from mirada.data.readers.pair import MOST_COLUMNS, Format, Pair, Wanted, references, too_many_columns
+from mirada.data.readers.pair import MOST_COLUMNS, Format, Wanted, references, too_many_columns
+from mirada.data.records import Record
 from mirada.data.text import LONGEST_LINE, StrPath, lines, shown_path, shown_text
 from mirada.errors import DataError, UsageError
 
@@ -83,16 +84,16 @@ class Table:
             if wanted.header is None and not _named(first, wanted):
                 self.note = f"line {line} is taken for a header, and is no pair; if it is one: --set data.header=false"
 
-    def __iter__(self) -> Iterator[Pair]:
+    def __iter__(self) -> Iterator[Record]:
         for line, cells in self._grid:
             if line == self._header:
                 continue
             if blank(cells):
-                yield Pair("", ("",), self.path, line)
+                yield Record(("", ""), self.path, line)
                 continue
             problem = "" if len(cells) == self._width else "cell_count"
             source, *targets = (cells[column] if column < len(cells) else "" for column in self._columns)
-            yield Pair(source, references(targets), self.path, line, problem)
+            yield Record((source, *references(targets)), self.path, line, problem)
 
 
 # --- rows -----------------------------------------------------------------------------------------------------------

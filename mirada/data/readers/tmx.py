@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 from xml.parsers import expat
 
-from mirada.data.readers.pair import Format, Pair, Wanted, matches, references
+from mirada.data.readers.pair import Format, Wanted, matches, references
+from mirada.data.records import Record
 from mirada.data.text import LONGEST_LINE, StrPath, faults_named, opened, shown_path, shown_text
 from mirada.errors import DataError, UsageError
 
@@ -60,14 +61,14 @@ class Tmx:
         if count < TMX_PROBE:
             self._check(found)
 
-    def __iter__(self) -> Iterator[Pair]:
+    def __iter__(self) -> Iterator[Record]:
         found: Counter[str] = Counter()
         for unit in _units(self.path):
             _count(unit, found)
             yield from self._pairs(unit)
         self._check(found)
 
-    def _pairs(self, unit: _Unit) -> Iterator[Pair]:
+    def _pairs(self, unit: _Unit) -> Iterator[Record]:
         """The pairs of a unit; equal variants count once."""
         sources: dict[str, bool] = {}  # the text, and whether tags were removed from it
         targets: dict[str, bool] = {}
@@ -82,7 +83,7 @@ class Tmx:
             targets.pop("", None)
         for source, removed in (sources or {"": False}).items():
             marks = (INLINE_TAGS_REMOVED,) if removed or any(targets.values()) else ()
-            yield Pair(source, references(list(targets) or [""]), self.path, unit.line, problem, marks)
+            yield Record((source, *references(list(targets) or [""])), self.path, unit.line, problem, marks)
 
     def _sides(self, language: str) -> tuple[bool, bool]:
         """Whether a text in the language is wanted as source, and as target; of `es` and `es-MX` the longer decides."""

@@ -4,8 +4,9 @@ import itertools
 from collections.abc import Iterator
 
 from mirada.data.readers.names import HEADER_PROBE, is_header
-from mirada.data.readers.pair import ANYTHING, MOST_COLUMNS, Format, Pair, Reader, Wanted, references, too_many_columns
+from mirada.data.readers.pair import ANYTHING, MOST_COLUMNS, Format, Reader, Wanted, references, too_many_columns
 from mirada.data.readers.table import Table
+from mirada.data.records import Record
 from mirada.data.text import StrPath, lines, shown_path, shown_text
 from mirada.errors import DataError
 
@@ -48,12 +49,12 @@ class Tsv:
                 "sentence pairs may also be two files, --source and --target"
             )
 
-    def __iter__(self) -> Iterator[Pair]:
+    def __iter__(self) -> Iterator[Record]:
         for number, line in enumerate(lines(self.path, lenient=self.lenient), 1):
             if line.count("\t") >= MOST_COLUMNS:
                 raise too_many_columns(shown_path(self.path), number, line.count("\t") + 1)
             source, *targets = line.split("\t")
-            yield Pair(source, references(targets or [""]), self.path, number)
+            yield Record((source, *references(targets or [""])), self.path, number)
 
 
 def _open(path: str, wanted: Wanted) -> Reader:

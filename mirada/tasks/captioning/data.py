@@ -124,13 +124,13 @@ class CaptionRecords:
     def __iter__(self) -> Iterator[Record]:
         for pair in self.tables:
             if problem := fault(pair, longest=0):
-                yield Record((pair.source, pair.targets[0], 0), pair.file, pair.line, problem)
+                yield Record((*pair.fields[:2], 0), pair.file, pair.line, problem)
                 continue
-            path = str(Path(pair.file).parent / pair.source.strip())
+            path = str(Path(pair.file).parent / pair.fields[0].strip())
             if path not in self.images:
                 self.images[path] = self._see(path)
             found = self.images[path]
-            for caption in filter(str.strip, pair.targets):
+            for caption in filter(str.strip, pair.fields[1:]):
                 bad = isinstance(found, BadImage)
                 fields = (path, caption, 0 if bad else found)
                 yield Record(fields, pair.file, pair.line, found.reason if isinstance(found, BadImage) else "")

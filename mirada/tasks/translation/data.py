@@ -284,7 +284,7 @@ def read_examples(files: PairFiles) -> tuple[Examples, tuple[str, ...]]:
         if reason := fault(pair, longest=0):
             passed[reason] += 1
         else:
-            examples.append((pair.source, pair.targets))
+            examples.append((pair.fields[0], pair.fields[1:]))
     if not examples:
         raise DataError(f"{files}: has no sentence pairs to evaluate with")
     notes = [f"left out of {files}: {count:,} ({in_words(reason, 'pair')})" for reason, count in passed.items()]

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from mirada.data.readers import Pair, Reader
+from mirada.data.readers import Reader
+from mirada.data.records import Record
 from mirada.errors import DataError, MiradaError
 
 PACKERS: list[Callable[[bytes], bytes]] = [bytes, gzip.compress]
@@ -21,8 +22,8 @@ def write(path: Path, content: bytes | str) -> Path:
     return path
 
 
-def texts(pairs: Iterable[Pair]) -> list[tuple[str, ...]]:
-    return [(pair.source, *pair.targets) for pair in pairs]
+def texts(pairs: Iterable[Record]) -> list[tuple[str, ...]]:
+    return [pair.fields for pair in pairs]
 
 
 def fault(read: Callable[[], Iterable[object]], kind: type[MiradaError] = DataError) -> str:

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from mirada.data.readers import Pair, Wanted
+from mirada.data.readers import Wanted
 from mirada.data.readers.catalogs import Po
+from mirada.data.records import Record
 from tests.data.readers import fault, write
 
 FILES = Path(__file__).parent / "files"
@@ -16,7 +17,7 @@ MULTILINE = (
 )
 
 
-def read(tmp_path: Path, content: str | bytes, wanted: Wanted = ANY) -> list[Pair]:
+def read(tmp_path: Path, content: str | bytes, wanted: Wanted = ANY) -> list[Record]:
     return list(Po(write(tmp_path / "a.po", content), wanted))
 
 

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mirada.data import po
-from mirada.data.readers import Pair, catalogs
+from mirada.data.readers import catalogs
 from mirada.data.readers.catalogs import Mo, Po
+from mirada.data.records import Record
 from mirada.errors import DataError
 from tests.data.readers import PACKERS, any_text, fault, packed, texts, write
 from tests.data.readers.catalog_files import ANY, FILES, MULTILINE, SAMPLE, po_fault, read
@@ -198,4 +199,4 @@ def test_what_polib_writes_is_read(
 def test_any_bytes_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory, content: bytes, mo: bool) -> None:
     path = write(tmp_path_factory.getbasetemp() / "bytes", b"\xde\x12\x04\x95" * mo + content)
     with contextlib.suppress(DataError):
-        assert all(isinstance(pair, Pair) for pair in (Mo if mo else Po)(path, ANY))
+        assert all(isinstance(pair, Record) for pair in (Mo if mo else Po)(path, ANY))

@@ -184,7 +184,7 @@ def test_the_charset_is_found_in_any_header(tmp_path: Path) -> None:
 
 def test_a_byte_order_mark_means_utf8(tmp_path: Path) -> None:
     content = HEADER % ("ISO-8859-1", "es") + 'msgid "year"\nmsgstr "año"\n'
-    assert read(tmp_path, b"\xef\xbb\xbf" + content.encode())[0].targets == ("año",)
+    assert read(tmp_path, b"\xef\xbb\xbf" + content.encode())[0].fields[1:] == ("año",)
 
 
 def test_comments_may_be_in_another_charset(tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mirada.data.readers import Pair, Wanted, open_pairs
+from mirada.data.readers import Wanted, open_pairs
 from mirada.data.readers.jsonl import JsonLines
+from mirada.data.records import Record
 from mirada.errors import UsageError
 from tests.data.readers import PACKERS, any_text, check_memory, fault, packed, texts, write
 
@@ -17,7 +18,7 @@ ANY = Wanted()
 ES_EN = Wanted(source_language="es", target_language="en")
 
 
-def read(tmp_path: Path, content: str, wanted: Wanted = ANY) -> list[Pair]:
+def read(tmp_path: Path, content: str, wanted: Wanted = ANY) -> list[Record]:
     return list(JsonLines(write(tmp_path / "data.jsonl", content), wanted))
 
 
@@ -50,7 +51,7 @@ def json_fault(tmp_path: Path, content: str, wanted: Wanted = ES_EN) -> str:
 def test_source_and_target_are_found(tmp_path: Path, line: str, wanted: Wanted, about: str) -> None:
     path = write(tmp_path / "data.ndjson", f"\n{line}\n")
     reader = open_pairs(str(path), wanted)
-    assert list(reader) == [Pair("", ("",), str(path), 1), Pair("Hola", ("Hello",), str(path), 2)]
+    assert list(reader) == [Record(("", ""), str(path), 1), Record(("Hola", "Hello"), str(path), 2)]
     assert list(reader) == list(reader)
     assert reader.about == f"JSON lines, {about}"
 
@@ -120,7 +121,7 @@ def test_every_line_gives_a_pair(
 ) -> None:
     path = str(tmp_path / "data.jsonl")
     pairs = read(tmp_path, '{"es": "x", "en": "y"}\n' + line + "\n \n", ES_EN)
-    assert pairs[1:] == [Pair(source, targets, path, 2, problem), Pair("", ("",), path, 3)]
+    assert pairs[1:] == [Record((source, *targets), path, 2, problem), Record(("", ""), path, 3)]
 
 
 def test_a_key_given_twice_counts_inside_of_objects_too(tmp_path: Path) -> None:

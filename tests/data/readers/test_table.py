@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mirada.data.readers import Pair, Wanted, open_pairs, table
+from mirada.data.readers import Wanted, open_pairs, table
 from mirada.data.readers.table import Table
+from mirada.data.records import Record
 from mirada.errors import UsageError
 from tests.data.readers import PACKERS, any_text, check_memory, fault, packed, texts, write
 
@@ -37,15 +38,15 @@ def test_every_row_gives_a_pair_with_its_first_line(tmp_path: Path) -> None:
     path = write(tmp_path / "table.csv", "\ufeff" + content)
     reader = Table(path, Wanted())
     assert list(reader) == [
-        Pair("a", ("b",), str(path), 1),
-        Pair("", ("",), str(path), 2),
-        Pair("c\r\nd", (' e "f"',), str(path), 3),
-        Pair("", ("g",), str(path), 5),
-        Pair("h", ("",), str(path), 6),
-        Pair("i", ("j",), str(path), 7, "cell_count"),
-        Pair("l", ("",), str(path), 8, "cell_count"),
-        Pair("", ("",), str(path), 9),
-        Pair("m;n\n", ("o",), str(path), 10),
+        Record(("a", "b"), str(path), 1),
+        Record(("", ""), str(path), 2),
+        Record(("c\r\nd", ' e "f"'), str(path), 3),
+        Record(("", "g"), str(path), 5),
+        Record(("h", ""), str(path), 6),
+        Record(("i", "j"), str(path), 7, "cell_count"),
+        Record(("l", ""), str(path), 8, "cell_count"),
+        Record(("", ""), str(path), 9),
+        Record(("m;n\n", "o"), str(path), 10),
     ]
     assert list(reader) == list(reader)
 
@@ -65,7 +66,7 @@ def test_long_cells_are_read_and_the_limit_of_the_csv_module_stays(tmp_path: Pat
     limit = csv.field_size_limit()
     reader = Table(write(tmp_path / "table.csv", "a;" + "b" * (limit + 1) + '\n"' + "c\n" * limit + '";d\n'), Wanted())
     for pair, length in zip(reader, (1, 2 * limit), strict=True):
-        assert len(pair.source) == length
+        assert len(pair.fields[0]) == length
         assert csv.field_size_limit() == limit
 
 
@@ -219,8 +220,8 @@ def test_a_header_says_which_columns(tmp_path: Path, header: str, wanted: Wanted
     reader = Table(path, wanted)
     chosen = columns.split()
     blank, pair = reader
-    assert (blank.source, blank.line) == ("", 1)
-    assert (pair.source, *pair.targets) == tuple(f"text of {name}" for name in chosen)
+    assert (blank.fields[0], blank.line) == ("", 1)
+    assert pair.fields == tuple(f"text of {name}" for name in chosen)
     assert pair.line == 3
     shown = [repr(name) for name in chosen]
     about = f"columns {', '.join(shown[:-1])} and {shown[-1]} of {len(names)}, named in line 2"

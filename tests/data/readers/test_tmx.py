@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mirada.data.readers import Pair, Wanted, open_pairs, tmx
+from mirada.data.readers import Wanted, open_pairs, tmx
 from mirada.data.readers.tmx import Tmx
+from mirada.data.records import Record
 from mirada.errors import DataError, UsageError
 from tests.data.readers import PACKERS, any_text, check_memory, fault, packed, texts, write
 
@@ -30,7 +31,7 @@ def document(body: str, declaration: str = '<?xml version="1.0"?>', header: str 
     return f'{declaration}\n<tmx version="1.4"><header {header}/><body>\n{body}</body></tmx>\n'
 
 
-def read(tmp_path: Path, body: str, wanted: Wanted = ES_EN) -> list[Pair]:
+def read(tmp_path: Path, body: str, wanted: Wanted = ES_EN) -> list[Record]:
     return list(Tmx(write(tmp_path / "memory.tmx", document(body)), wanted))
 
 
@@ -73,14 +74,14 @@ def test_every_unit_gives_a_pair(tmp_path: Path) -> None:
     )
     path = str(tmp_path / "memory.tmx")
     assert read(tmp_path, body) == [
-        Pair(" Hola ", ("Hello",), path, 3),
-        Pair("A", ("",), path, 4, "missing_target"),
-        Pair("", ("C",), path, 5, "missing_source"),
-        Pair("", ("",), path, 6, "missing_source"),
-        Pair("", ("",), path, 7, "missing_source"),
-        Pair("G", ("",), path, 8, "missing_target"),
-        Pair("", ("H",), path, 9),
-        Pair("", ("",), path, 10, "missing_source"),
+        Record((" Hola ", "Hello"), path, 3),
+        Record(("A", ""), path, 4, "missing_target"),
+        Record(("", "C"), path, 5, "missing_source"),
+        Record(("", ""), path, 6, "missing_source"),
+        Record(("", ""), path, 7, "missing_source"),
+        Record(("G", ""), path, 8, "missing_target"),
+        Record(("", "H"), path, 9),
+        Record(("", ""), path, 10, "missing_source"),
     ]
 
 
@@ -112,13 +113,13 @@ def test_languages_may_stand_in_lang(tmp_path: Path) -> None:
 def test_inline_tags_are_removed(tmp_path: Path, segment: str, text: str, marks: tuple[str, ...]) -> None:
     path = str(tmp_path / "memory.tmx")
     last = unit(("es", "x"), ("en", "y"))
-    expected = Pair("x", ("y",), path, 4)
+    expected = Record(("x", "y"), path, 4)
     assert read(tmp_path, unit(("es", segment), ("en", "z")) + last) == [
-        Pair(text, ("z",), path, 3, "", marks),
+        Record((text, "z"), path, 3, "", marks),
         expected,
     ]
     assert read(tmp_path, unit(("es", "z"), ("en", segment)) + last) == [
-        Pair("z", (text,), path, 3, "", marks),
+        Record(("z", text), path, 3, "", marks),
         expected,
     ]
 
@@ -182,7 +183,7 @@ def test_languages_that_never_occur_are_named(tmp_path: Path, monkeypatch: pytes
     )
     monkeypatch.setattr(tmx, "TMX_PROBE", 2)
     reading = iter(Tmx(tmp_path / "memory.tmx", ES_EN))
-    assert [next(reading).source for _ in range(3)] == ["a", "a", "a"]
+    assert [next(reading).fields[0] for _ in range(3)] == ["a", "a", "a"]
     assert "it has es (3), fr (3)" in fault(lambda: reading)
     assert "does not say its languages" in tmx_fault(tmp_path, document(unit(("", "a"), ("", "b"))), Wanted())
     assert "xml:lang is missing" in tmx_fault(tmp_path, document(unit(("", "a"), ("", "b"))))
@@ -215,7 +216,7 @@ def test_encodings(tmp_path: Path, pack: Callable[[bytes], bytes], declared: str
     content = document(unit(("es", "ñandú\r\nx"), ("en", "rhea &#8211; &#x1F600;")), declaration).encode(encoding)
     path = write(tmp_path / "memory", pack(content))
     pairs = list(open_pairs(str(path), ES_EN, None if encoding == "utf-8" else "tmx"))
-    assert pairs == [Pair("ñandú\nx", ("rhea – 😀",), str(path), 3)]
+    assert pairs == [Record(("ñandú\nx", "rhea – 😀"), str(path), 3)]
 
 
 @pytest.mark.parametrize("encoding", ["nonsense", "shift_jis", "hex", "utf-7"])
@@ -279,7 +280,7 @@ def test_damage_after_the_first_block_is_located(tmp_path: Path) -> None:
     body = unit(("es", "a"), ("en", "b")) * 2000
     path = write(tmp_path / "memory.tmx", document(body + "\x01"))
     reading = iter(Tmx(path, ES_EN))
-    assert next(reading).source == "a"
+    assert next(reading).fields[0] == "a"
     assert "line 2003, column 1: not well-formed (invalid token): byte 0x01" in fault(lambda: reading)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mirada.data.readers.pair import Format, Pair, Wanted
+from mirada.data.readers.pair import Format, Wanted
+from mirada.data.records import Record
 from mirada.data.text import lines
 
 
@@ -16,10 +17,10 @@ class Arrows:
     def __init__(self, path: str, wanted: Wanted):
         self.path, self.lenient = path, wanted.lenient
 
-    def __iter__(self) -> Iterator[Pair]:
+    def __iter__(self) -> Iterator[Record]:
         for number, line in enumerate(lines(self.path, lenient=self.lenient), 1):
             source, _, target = line.partition("=>")
-            yield Pair(source.strip(), (target.strip(),), self.path, number)
+            yield Record((source.strip(), target.strip()), self.path, number)
 
 
 FORMATS = {"arrows": Format(Arrows, (".arrows",), (b"# arrows",))}
