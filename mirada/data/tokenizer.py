@@ -17,6 +17,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
@@ -58,7 +59,7 @@ LONGEST_TEXT = 5_000_000
 AT_A_TIME = 1_000_000
 """Characters, of many texts or of a long one, that are cut into units at a time."""
 
-MAX_KNOWN, LONGEST_WORD = 50_000, 64
+MAX_KNOWN, MAX_WORD = 200_000, 64
 """Words whose subwords are remembered, and characters of such a word, at most."""
 WORDS_AT_A_TIME = 1000
 """Words that are encoded as one text."""
@@ -137,8 +138,8 @@ class Tokenizer:
         self.unit: Kind = _unit_of(backend)
         self.normalizes = _normalizes(backend, self.unit)
         spells = _spells_words(backend, self.unit)
-        self._words: dict[str, list[int]] | None = {} if spells else None
-        """The ids of words that were encoded before, where every word between spaces is encoded by itself."""
+        self._words: dict[str, bytes] | None = {} if spells else None
+        """The ids of words that were encoded before, as an array's bytes, where words are encoded by themselves."""
         self._spaced = {id for piece, id in backend.get_vocab().items() if piece.startswith(SPACE)} if spells else set()
         """The ids that begin a word."""
         self.mask: int | None = backend.token_to_id(MASK)
@@ -207,30 +208,31 @@ class Tokenizer:
         given = list(map(normalize, texts)) if self.normalizes else texts
         return self._encode_whole(given) if self._words is None else self._encode_words(given, self._words)
 
-    def _encode_words(self, texts: Sequence[str], known: dict[str, list[int]]) -> list[list[int]]:
+    def _encode_words(self, texts: Sequence[str], known: dict[str, bytes]) -> list[list[int]]:
         """The ids of each text, from those of its words: a text has few words that no other has."""
         rows = [_words_of(text) or [text] for text in texts]
-        new = [word for word in dict.fromkeys(chain.from_iterable(rows)) if word not in known]
-        plain = [word for word in new if len(word) <= LONGEST_WORD and _words_of(word)]
+        new = set(chain.from_iterable(rows)).difference(known)
+        plain = [word for word in new if len(word) <= MAX_WORD and _words_of(word)]
         known.update(zip(plain, self._encode_plain(plain), strict=True))
-        odd = [word for word in new if word not in known]
-        known.update(zip(odd, self._encode_whole(odd), strict=True))
-        found = [list(chain.from_iterable(map(known.__getitem__, row))) for row in rows]
+        odd = list(new.difference(known))
+        known.update((word, array("I", ids).tobytes()) for word, ids in zip(odd, self._encode_whole(odd), strict=True))
+        found = [array("I", b"".join(map(known.__getitem__, row))).tolist() for row in rows]
         for word in odd:
             del known[word]
         if len(known) > MAX_KNOWN:
             known.clear()
         return found
 
-    def _encode_plain(self, words: list[str]) -> list[list[int]]:
+    def _encode_plain(self, words: list[str]) -> Iterator[bytes]:
         """The ids of each word. Many are encoded as one text, in which only the first id of a word has a space."""
-        found: list[list[int]] = []
-        for ids in self._ids([" ".join(some) for some in batched(words, WORDS_AT_A_TIME)]):
-            for id in ids:
-                if id in self._spaced or not found:
-                    found.append([])
-                found[-1].append(id)
-        return found if len(found) == len(words) else self._encode_whole(words)  # with tokens added by hand
+        groups = list(batched(words, WORDS_AT_A_TIME))
+        for some, found in zip(groups, self._ids([" ".join(some) for some in groups]), strict=True):
+            ids = array("I", found)
+            ends = [place for place, id in enumerate(ids) if id in self._spaced][1:]
+            if len(ends) + 1 != len(some):  # with tokens that were added by hand
+                yield from (array("I", word).tobytes() for word in self._encode_whole(some))
+            else:
+                yield from (ids[begin:end].tobytes() for begin, end in zip([0, *ends], [*ends, None], strict=True))
 
     def _encode_whole(self, texts: Sequence[str]) -> list[list[int]]:
         found: list[list[int]] = [[] for _ in texts]
@@ -336,7 +338,7 @@ def _repeated_pieces(texts: Iterable[str], backend: tokenizers.Tokenizer) -> Ite
     counts: Counter[str] = Counter()
     for text in texts:
         words = _words_of(text)
-        if words and max(map(len, words)) <= LONGEST_WORD:
+        if words and max(map(len, words)) <= MAX_WORD:
             counts.update(words)
         else:
             yield " ".join(cut(text))
