@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
-from mirada.data.readers.names import CODES, language_named
+from mirada.data.readers.names import CODES, FORMER_CODES, ISO_639_1, language_named
 from mirada.data.text import shown_text
 
 SAMPLE = 500
@@ -27,14 +27,6 @@ FEWEST_VOTES = 20
 FEWEST_FOREIGN = 50
 """Identified lines of a side from which a third language is refused."""
 
-_ISO_639_1 = """
-    aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en eo
-    es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik in io is it iu iw ja ji
-    jv jw ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mo mr ms mt my na nb
-    nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg sh si sk sl sm sn so sq sr
-    ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu
-"""
-"""All codes of two letters, and those that were in use before."""
 UNSPACED = re.compile(
     "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u2e80-\u30ff\u31f0-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
 )
@@ -55,7 +47,7 @@ def code_fault(tag: str) -> str:
     Two letters must be of ISO 639-1. Three may be any: ISO 639-3 has thousands, and qaa to qtz are for everybody's use.
     """
     form = _TAG.fullmatch(tag)
-    if form and (len(form[1]) == 3 or form[1].lower() in _ISO_639_1.split()):
+    if form and (len(form[1]) == 3 or form[1].lower() in f"{ISO_639_1} {FORMER_CODES}".split()):
         return ""
     meant = language_named(tag)
     way_out = f"did you mean {meant}?" if meant else "write es, pt-BR, or three letters of ISO 639-3 such as nah"

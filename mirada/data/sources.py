@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from mirada.config import Section, Values
 from mirada.data.language import code_fault
 from mirada.data.readers import ANYTHING, Parallel, Reader, Wanted, files_of, open_pairs
-from mirada.data.records import Record, listed
+from mirada.data.records import Record, Sources
 from mirada.data.text import StrPath, shown_path
 from mirada.errors import DataError
 
@@ -118,10 +118,6 @@ class DataConfig(TableSection):
             files.add(self.source, Parallel(self.source, self.target, self.wanted.lenient))
         return files
 
-    def open_dev(self) -> PairFiles:
-        """The files of the dev set; none when it is held out."""
-        return open_some(self.dev, self.wanted, self.format)
-
 
 Paths = str | Path | Sequence[str | Path]
 """One file, or several."""
@@ -159,7 +155,7 @@ def data_settings(
     return {key: value for key, value in settings.items() if value}
 
 
-class PairFiles:
+class PairFiles(Sources):
     """Files of pairs, opened: all their pairs in order, as often as you like."""
 
     def __init__(
@@ -169,9 +165,7 @@ class PairFiles:
         format_: str | None = None,
         skip_broken: bool = False,
     ):
-        self.readers: list[tuple[str, Reader]] = []
-        self.notes: list[str] = []
-        """What a folder holds besides."""
+        super().__init__([])
         self._folders: dict[str, str] = {}  # of the files that were found in one
         for path in paths:
             files, notes = files_of(path, wanted)
@@ -204,15 +198,10 @@ class PairFiles:
     def add(self, path: str, reader: Reader) -> None:
         if note := getattr(reader, "note", ""):
             self.notes.append(f"{path}: {note}")
-        self.readers.append((path, reader))
-
-    @property
-    def files(self) -> list[tuple[str, str]]:
-        """Each file, and how it is read."""
-        return [(path, reader.about) for path, reader in self.readers]
+        self.readers.append((path, reader.about, reader))
 
     def __iter__(self) -> Iterator[Record]:
-        for place, (_, reader) in enumerate(self.readers):
+        for place, (_, _, reader) in enumerate(self.readers):
             try:
                 yield from reader
             except DataError as error:
@@ -220,21 +209,18 @@ class PairFiles:
 
     def _and_others(self, place: int, error: DataError) -> DataError:
         """The error about a file; of a folder, about all that cannot be read."""
-        path, _ = self.readers[place]
+        path = self.readers[place][0]
         if path not in self._folders:
             return error
         folder = self._folders[path]
-        later = [_fault(reader) for other, reader in self.readers[place + 1 :] if self._folders.get(other) == folder]
+        later = [_fault(reader) for other, _, reader in self.readers[place + 1 :] if self._folders.get(other) == folder]
         return DataError(unreadable(folder, [str(error), *filter(None, later)], _SKIP))
-
-    def __str__(self) -> str:
-        return listed([path for path, _ in self.readers])
 
 
 _SKIP = "--set data.broken_files=skip"
 
 
-def _fault(reader: Reader) -> str:
+def _fault(reader: Iterable[Any]) -> str:
     """Why a file cannot be read to its end; nothing if it can."""
     try:
         for _ in reader:

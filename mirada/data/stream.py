@@ -189,10 +189,6 @@ class StreamBatches:
         begins = np.arange(self.rows)[:, None] * self.part  # [rows, 1]
         return [begins + span for span in spans]
 
-    def is_first(self, rows: Spans) -> bool:
-        """Whether a batch does not continue the previous one, so that a carried state must be dropped."""
-        return self.shuffled or int(rows[0, 0]) == 0
-
     def load(self, rows: Spans) -> SequenceBatch:
         """The batch of the given spans: the ids there, and behind each the one that follows it."""
         begins, lengths = rows[:, 0], rows[:, 1] - rows[:, 0]

@@ -483,14 +483,3 @@ def _bounded(parts: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, str]]
         size += len(part)
     if some:
         yield some
-
-
-def word_of_each(tokens: Sequence[Token], text: str) -> list[int]:
-    """For each token the index of the whitespace-separated word it belongs to."""
-    owner: list[int] = []  # the word that each character belongs to; a space belongs to the word after it
-    word = -1
-    for position, character in enumerate(text):
-        begins = not character.isspace() and (position == 0 or text[position - 1].isspace())
-        word += begins
-        owner.append(word + 1 if character.isspace() else word)
-    return [min(owner[token.end - 1], max(word, 0)) if token.end else 0 for token in tokens]

@@ -161,7 +161,6 @@ def test_carried_rows_go_on_where_they_stopped(stream: Stream, epoch: int) -> No
     for before, after in itertools.pairwise(plan):
         assert (before[:, 1] == after[:, 0]).all()
         assert (batches.load(after).inputs[:, 0] == batches.load(before).truth[:, -1]).all()  # type: ignore[index]
-    assert [batches.is_first(spans) for spans in plan] == [True] + [False] * (len(plan) - 1)
     assert plan[0][:, 0].tolist() == [row * (5000 // 7) for row in range(7)]
     lengths = [int(spans[0, 1] - spans[0, 0]) for spans in plan]
     assert set(lengths[1:-1]) == {30}
@@ -193,7 +192,6 @@ def test_shuffled_windows_have_every_step_once(stream: Stream) -> None:
         assert sorted(steps(batches, epoch)) == list(range(5000))
         plan = batches.epoch(epoch)
         assert {len(spans) for spans in plan[:-1]} == {8}
-        assert all(batches.is_first(spans) for spans in plan)
     assert batches.tokens == 5000
 
 

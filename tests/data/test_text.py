@@ -87,7 +87,7 @@ def test_tagged_text_series_and_vectors_may_be_utf16(tmp_path: Path, encoding: s
         return write(tmp_path / "text", (BOM + content).encode(encoding))
 
     (sentence,) = TaggedFiles([str(save("El\tDET\nñandú\tNOUN\n"))], (), lenient=False)
-    assert sentence.words == ("El", "ñandú")
+    assert sentence.fields[0] == ("El", "ñandú")
     assert read_table(save("day,peso\n2024-01-01,1\n2024-01-02,2\n")).values.tolist() == [[1.0], [2.0]]
     assert read_vectors(save("ñandú 1 2\n"), {"ñandú"}).found["ñandú"].tolist() == [1.0, 2.0]
 

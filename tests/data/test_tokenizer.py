@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from tokenizers import models
 
 from mirada.contracts import BOS, EOS, PAD
 from mirada.data import tokenizer as module
-from mirada.data.tokenizer import LARGEST, SMALLEST, SPECIALS, Tokenizer, suggest_vocabulary, word_of_each
+from mirada.data.tokenizer import LARGEST, SMALLEST, SPECIALS, Tokenizer, suggest_vocabulary
 from mirada.errors import BundleError
 
 CORPUS = [
@@ -154,42 +153,6 @@ def test_tokens_stand_for_their_characters(tokenizer: Tokenizer) -> None:
     assert [token.text.strip() for token in tokens] == [
         piece.strip() for piece in tokenizer.pieces([t.id for t in tokens])
     ]
-
-
-def test_subwords_know_their_words() -> None:
-    plain = Tokenizer.learn([""], 300)  # no merges: every byte is a token
-    text = "El bebé  llora 12."
-    owners = {
-        token.start: owner
-        for token, owner in zip(plain.tokens(text), word_of_each(plain.tokens(text), text), strict=True)
-    }
-    assert owners == dict(enumerate([0, 0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3]))
-
-
-@pytest.mark.parametrize("text", ["", " ", "  a ", "a  ", "\n"])
-def test_words_of_texts_with_spaces_at_their_ends(text: str, tokenizer: Tokenizer) -> None:
-    tokens = tokenizer.tokens(text)
-    assert word_of_each(tokens, text) == [0] * len(tokens)
-
-
-word = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=6)
-
-
-@quick
-@given(st.lists(word, min_size=1, max_size=6), st.sampled_from([" ", "  ", "\n", "\u00a0"]))
-def test_every_subword_belongs_to_the_word_it_is_in(words: list[str], space: str) -> None:
-    text = space.join(words)
-    spans = [match.span() for match in re.finditer(r"\S+", text)]
-    tokens = TOKENIZER.tokens(text)
-    owners = word_of_each(tokens, text)
-    assert sorted(set(owners)) == list(range(len(words)))
-    assert owners == sorted(owners)
-    for token, owner in zip(tokens, owners, strict=True):
-        begin, end = spans[owner]
-        if token.text.strip():
-            assert begin < token.end <= end
-        else:
-            assert token.end <= begin  # a space belongs to the word after it
 
 
 # --- saving and loading ---

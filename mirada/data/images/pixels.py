@@ -28,27 +28,21 @@ FORMATS = ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP", "PPM")
 READ = "PNG, JPEG, GIF, BMP, TIFF, WebP or PPM"
 FAULTS = {
     "unreadable": "cannot be opened",
-    "empty": "is empty (0 bytes)",
-    "foreign": f"is not an image ({READ})",
-    "huge": f"has over {MOST_PIXELS // 10**6} megapixels",
-    "deep": "has pixels of over 16 bits or fractions: save it with 8 or 16 bits",
+    "empty_file": "is empty (0 bytes)",
+    "not_image": f"is not an image ({READ})",
+    "too_large": f"has over {MOST_PIXELS // 10**6} megapixels",
+    "bit_depth": "has pixels of over 16 bits or fractions: save it with 8 or 16 bits",
     "damaged": "is damaged or cut short",
 }
-"""What can be wrong with an image."""
-_REASONS = {"empty": "empty_file", "foreign": "not_image", "huge": "too_large", "deep": "bit_depth"}
+"""What can be wrong with an image, by the identifiers of `checks.REASONS`."""
 
 
 class BadImage(DataError):
-    """An image that cannot be read; `kind` is one of FAULTS."""
+    """An image that cannot be read; `reason` is one of FAULTS."""
 
-    def __init__(self, place: str | Path, kind: str, detail: str = ""):
-        super().__init__(f"{place}: {FAULTS[kind]}" + (f" ({detail})" if detail else ""))
-        self.kind = kind
-
-    @property
-    def reason(self) -> str:
-        """The same as one of `checks.REASONS`."""
-        return _REASONS.get(self.kind, self.kind)
+    def __init__(self, place: str | Path, reason: str, detail: str = ""):
+        super().__init__(f"{place}: {FAULTS[reason]}" + (f" ({detail})" if detail else ""))
+        self.reason = reason
 
 
 class _TooDeep(Exception):
@@ -77,20 +71,20 @@ def read_image(path: str | Path) -> tuple[Pixels, bool]:
 
 def _decoded(file: IO[bytes], path: str | Path) -> tuple[Pixels, bool]:
     if not os.fstat(file.fileno()).st_size:
-        raise BadImage(path, "empty")
+        raise BadImage(path, "empty_file")
     try:
         image = Image.open(file, formats=FORMATS)
     except Image.DecompressionBombError:
-        raise BadImage(path, "huge") from None
+        raise BadImage(path, "too_large") from None
     except Exception:  # a damaged file can lead Pillow's readers anywhere
-        raise BadImage(path, "foreign") from None
+        raise BadImage(path, "not_image") from None
     width, height = image.size
     if width * height > MOST_PIXELS:
-        raise BadImage(path, "huge", f"{width:,}×{height:,}")
+        raise BadImage(path, "too_large", f"{width:,}×{height:,}")
     try:
         return _bytes_of(image), bool(getattr(image, "is_animated", False))
     except _TooDeep:
-        raise BadImage(path, "deep") from None
+        raise BadImage(path, "bit_depth") from None
     except Exception as error:
         raise BadImage(path, "damaged", " ".join(str(error).split())[:80]) from None
 

@@ -126,7 +126,7 @@ class Archive:
                 "[N, H, W, C], videos [N, F, H, W] or [N, F, H, W, C]"
             )
         if prod(whole) > MOST_PIXELS:
-            raise BadImage(f"{path}, {self._images}", "huge", "×".join(map(str, whole)))
+            raise BadImage(f"{path}, {self._images}", "too_large", "×".join(map(str, whole)))
         self.shape, self.frames = whole, whole[0]
         others = [name for name in names if name not in used]
         what = "videos" if self.frames > 1 else "images"

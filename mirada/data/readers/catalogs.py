@@ -26,6 +26,7 @@ from mirada.data.po import (
     singular_form,
     whole,
 )
+from mirada.data.readers.names import ISO_639_1
 from mirada.data.readers.pair import Format, Wanted, matches
 from mirada.data.records import Record
 from mirada.data.text import StrPath, faults_named, opened, shown_path
@@ -218,15 +219,8 @@ def _mo_entries(content: bytes, name: str) -> Iterator[Entry]:
 
 _TAG = re.compile(r"[a-z]{2,3}([-_@][a-z0-9]+)*", re.IGNORECASE)
 _TAG_IN_NAME = re.compile(r"([a-z]{2,3})([-_][A-Za-z]{4})?([-_]([A-Za-z]{2}|[0-9]{3}))?(@[a-z]+)?")
-_CODES = """
-    aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el
-    en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu
-    ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na
-    nb nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg sh si sk sl sm sn
-    so sq sr ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu
-    ace ach ast ckb crh csb dsb fil frp fur gez haw hsb kab kmr kok mai mhr nds nso szl tzm
-"""
-"""Codes that are believed in a file's name, where `app` and `web` look like codes too."""
+_LONG_CODES = "ace ach ast ckb crh csb dsb fil frp fur gez haw hsb kab kmr kok mai mhr nds nso szl tzm"
+"""Codes of three letters that are believed in a file's name, where `app` and `web` look like codes too."""
 
 
 def _po_header(content: bytes, name: str) -> dict[str, str]:
@@ -262,7 +256,7 @@ def language_in_path(file: str) -> str:
     stem = _without_suffix(path.name)
     for start in (0, *(mark.end() for mark in re.finditer("[.-]", stem))):
         tag = _TAG_IN_NAME.fullmatch(stem, start)
-        if tag and tag[1] in _CODES.split():
+        if tag and tag[1] in f"{ISO_639_1} {_LONG_CODES}".split():
             return tag[0]
     return ""
 

@@ -9,7 +9,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from mirada.data.checks import has_invalid_bytes
 from mirada.data.readers.names import is_number, nearest
+from mirada.data.records import Record
 from mirada.data.text import StrPath, lines, shown_path, shown_text
 from mirada.errors import DataError, UsageError
 
@@ -22,13 +24,6 @@ CELLS_PROBE = 1000
 MOST_WORDS = 10_000
 """In a sentence; with more, the blank lines are taken to be missing."""
 
-OTHER_CELLS = "cell_count"
-TAB = "tab"
-NO_TAG = "no_tag"
-NO_WORD = "no_word"
-TOO_LONG = "too_long"
-NOT_UTF8 = "invalid_bytes"
-
 CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 """The columns of CoNLL-U."""
 
@@ -38,26 +33,6 @@ _BLANK_IS_MISSING = {"upos", "xpos", "head", "deprel"}
 _ID = re.compile("[0-9]+([-.][0-9]+)?")
 _NO_WORD_ID = re.compile("[0-9]+[-.][0-9]+")
 _DOCUMENT = "-DOCSTART-"
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-@dataclass(frozen=True, slots=True)
-class Tagged:
-    """A sentence: its words and their tags, as many of one as of the other, with the place they came from."""
-
-    words: tuple[str, ...]
-    tags: tuple[str, ...]
-    file: str
-    """The file as the user named it."""
-    line: int
-    """The first line of the sentence, counted from 1."""
-    problem: str = ""
-    """Why this is nothing to learn from; then words of damaged lines, and those beyond MOST_WORDS, are not here."""
-    marks: tuple[str, ...] = ()
-
-    @property
-    def fields(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        return self.words, self.tags
 
 
 @dataclass(slots=True)
@@ -72,7 +47,7 @@ class _Draft:
     def add(self, line: int, word: str, tag: str, problem: str) -> None:
         self.line = self.line or line
         if not problem and len(self.words) == MOST_WORDS:
-            problem = TOO_LONG
+            problem = "too_long"
         self.problem = self.problem or problem
         if not problem:
             self.words.append(word)
@@ -80,7 +55,9 @@ class _Draft:
 
 
 class Conll:
-    """The sentences of a file of tagged text. Making one looks at its beginning; iterate as often as you like.
+    """The sentences of a file of tagged text, as records of words and tags; iterate as often as you like.
+
+    A sentence with a `problem` lacks the words of damaged lines, and those beyond MOST_WORDS.
 
     Words are in the first column and tags in the last, in CoNLL-U in FORM and UPOS, unless `columns` names two others
     by number (from 1), in CoNLL-U also by name. A line has as many cells as most of the first ones.
@@ -102,18 +79,18 @@ class Conll:
             self._choose(columns)
         self._blank = "_" if self._conllu and CONLLU[self._tag] in _BLANK_IS_MISSING else ""
 
-    def __iter__(self) -> Iterator[Tagged]:
+    def __iter__(self) -> Iterator[Record]:
         draft = _Draft()
         for number, line in enumerate(lines(self.path, lenient=self._lenient), 1):
             cells = self._cells(line)
             if _is_gap(cells):
                 if draft.line:
-                    yield Tagged(tuple(draft.words), tuple(draft.tags), self.path, draft.line, draft.problem)
+                    yield Record((tuple(draft.words), tuple(draft.tags)), self.path, draft.line, draft.problem)
                 draft = _Draft()
             elif not self._is_remark(line, cells, begun=draft.line > 0):
                 draft.add(number, *self._word_and_tag(cells))
         if draft.line:
-            yield Tagged(tuple(draft.words), tuple(draft.tags), self.path, draft.line, draft.problem)
+            yield Record((tuple(draft.words), tuple(draft.tags)), self.path, draft.line, draft.problem)
 
     # --- lines ------------------------------------------------------------------------------------------------------
 
@@ -137,16 +114,16 @@ class Conll:
     def _word_and_tag(self, cells: Sequence[str]) -> tuple[str, str, str]:
         """The word, the tag, and what is wrong with them."""
         if not self._tabs and any("\t" in cell for cell in cells):
-            return "", "", TAB
+            return "", "", "tab"
         if len(cells) != self._width:
-            return "", "", OTHER_CELLS
+            return "", "", "cell_count"
         word, tag = cells[self._word], cells[self._tag]
         if not word:
-            return word, tag, NO_WORD
+            return word, tag, "no_word"
         if not tag or tag == self._blank:
-            return word, tag, NO_TAG
-        if self._lenient and _SURROGATE.search(word + tag):
-            return word, tag, NOT_UTF8
+            return word, tag, "no_tag"
+        if self._lenient and has_invalid_bytes(word, tag):
+            return word, tag, "invalid_bytes"
         return word, tag, ""
 
     # --- what the beginning of the file tells -----------------------------------------------------------------------

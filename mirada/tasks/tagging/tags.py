@@ -18,8 +18,8 @@ import numpy.typing as npt
 from pydantic import BaseModel, Field, FiniteFloat
 
 from mirada.contracts import EOS, Sizes
-from mirada.data.readers.conll import Conll, Tagged
-from mirada.data.records import listed
+from mirada.data.readers.conll import Conll
+from mirada.data.records import Record, listed
 from mirada.data.sources import TextSection
 from mirada.data.splits import LabelNames
 from mirada.data.survey import fingerprint
@@ -75,7 +75,7 @@ class TaggedFiles:
     def files(self) -> list[tuple[str, str]]:
         return [(reader.path, reader.about) for reader in self.readers]
 
-    def __iter__(self) -> Iterator[Tagged]:
+    def __iter__(self) -> Iterator[Record]:
         return chain.from_iterable(self.readers)
 
     def __str__(self) -> str:

@@ -70,23 +70,23 @@ def whole_png() -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("content", "kind", "said"),
+    ("content", "reason", "said"),
     [
-        (b"", "empty", "is empty (0 bytes)"),
-        (b"this is text, whatever its name says\n", "foreign", "is not an image (PNG, JPEG, "),
-        (b"%!PS-Adobe-3.0 EPSF-3.0\n", "foreign", "is not an image"),
-        (png_header(10_000, 10_000), "huge", "has over 64 megapixels (10,000×10,000)"),
-        (png_header(100_000, 100_000), "huge", "has over 64 megapixels"),
+        (b"", "empty_file", "is empty (0 bytes)"),
+        (b"this is text, whatever its name says\n", "not_image", "is not an image (PNG, JPEG, "),
+        (b"%!PS-Adobe-3.0 EPSF-3.0\n", "not_image", "is not an image"),
+        (png_header(10_000, 10_000), "too_large", "has over 64 megapixels (10,000×10,000)"),
+        (png_header(100_000, 100_000), "too_large", "has over 64 megapixels"),
         (whole_png()[:900], "damaged", "is damaged or cut short"),
     ],
     ids=["empty", "text", "postscript", "large", "bomb", "cut"],
 )
-def test_what_is_no_picture_says_so_in_one_line(tmp_path: Path, content: bytes, kind: str, said: str) -> None:
+def test_what_is_no_picture_says_so_in_one_line(tmp_path: Path, content: bytes, reason: str, said: str) -> None:
     path = tmp_path / "image.png"
     path.write_bytes(content)
     with pytest.raises(BadImage) as caught:
         read_image(path)
-    assert caught.value.kind == kind
+    assert caught.value.reason == reason
     assert str(caught.value).startswith(f"{path}: {said}")
     assert "\n" not in str(caught.value)
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mirada.data.readers.conll import MOST_WORDS, NO_TAG, NO_WORD, NOT_UTF8, OTHER_CELLS, TAB, TOO_LONG, Conll, Tagged
+from mirada.data.readers.conll import MOST_WORDS, Conll
+from mirada.data.records import Record
 from mirada.errors import UsageError
 from tests.data.readers import PACKERS, any_text, fault, packed, write
 
@@ -32,8 +33,8 @@ def read(tmp_path: Path, content: str, *columns: str) -> list[tuple[str, str, in
     found = list(reader)
     assert found == list(reader)
     assert all(sentence.file == reader.path for sentence in found)
-    assert all(len(sentence.words) == len(sentence.tags) for sentence in found)
-    return [(" ".join(one.words), " ".join(one.tags), one.line, one.problem) for one in found]
+    assert all(len(set(map(len, sentence.fields))) == 1 for sentence in found)
+    return [(" ".join(one.fields[0]), " ".join(one.fields[1]), one.line, one.problem) for one in found]
 
 
 def message_of(tmp_path: Path, content: str, *columns: str) -> str:
@@ -53,8 +54,8 @@ def test_words_and_tags(tmp_path: Path, pack: Callable[[bytes], bytes], end: str
     content = f"{mark}El\tDET\nperro\tNOUN\n\n\nYa\tADV".replace("\n", end)
     path = write(tmp_path / "data", pack(content.encode()))
     assert list(Conll(path)) == [
-        Tagged(("El", "perro"), ("DET", "NOUN"), str(path), 1),
-        Tagged(("Ya",), ("ADV",), str(path), 5),
+        Record((("El", "perro"), ("DET", "NOUN")), str(path), 1),
+        Record((("Ya",), ("ADV",)), str(path), 5),
     ]
 
 
@@ -80,7 +81,7 @@ def test_columns(tmp_path: Path, content: str, columns: tuple[str, ...], expecte
 
 def test_one_tab_among_the_first_lines_is_enough(tmp_path: Path) -> None:
     tabbed = "b c\tB\n\n"
-    assert read(tmp_path, "a A\n\n" * 200 + tabbed)[-2:] == [("a", "A", 399, ""), ("", "", 401, TAB)]
+    assert read(tmp_path, "a A\n\n" * 200 + tabbed)[-2:] == [("a", "A", 399, ""), ("", "", 401, "tab")]
     assert read(tmp_path, "a A\n\n" * 199 + tabbed * 200)[-1] == ("b c", "B", 797, "")
     assert read(tmp_path, "a b\tA\nc d\tB\n")[0][:2] == ("a b c d", "A B")
     assert read(tmp_path, "a A\n\t\nb B\n") == [("a", "A", 1, ""), ("b", "B", 3, "")]
@@ -99,7 +100,7 @@ def test_conllu(tmp_path: Path) -> None:
 
 
 def test_an_underscore_where_conllu_wants_a_tag_is_none(tmp_path: Path) -> None:
-    assert read(tmp_path, CONLLU.replace("PRON", "_"))[0] == ("da #", "VERB SYM", 4, NO_TAG)
+    assert read(tmp_path, CONLLU.replace("PRON", "_"))[0] == ("da #", "VERB SYM", 4, "no_tag")
     assert read(tmp_path, "a\t_\n") == [("a", "_", 1, "")]
 
 
@@ -119,8 +120,8 @@ def test_the_word_hash_is_a_word(tmp_path: Path, gap: str) -> None:
 
 
 def test_what_looks_like_a_comment_inside_of_a_sentence_is_not_lost_in_silence(tmp_path: Path) -> None:
-    assert read(tmp_path, "a x A\n# SYM\nb x B\n") == [("a b", "A B", 1, OTHER_CELLS)]
-    assert read(tmp_path, "a x A\nb x B\n\n#b\n") == [("a b", "A B", 1, ""), ("", "", 4, OTHER_CELLS)]
+    assert read(tmp_path, "a x A\n# SYM\nb x B\n") == [("a b", "A B", 1, "cell_count")]
+    assert read(tmp_path, "a x A\nb x B\n\n#b\n") == [("a b", "A B", 1, ""), ("", "", 4, "cell_count")]
 
 
 # --- damaged lines ---
@@ -128,7 +129,7 @@ def test_what_looks_like_a_comment_inside_of_a_sentence_is_not_lost_in_silence(t
 
 @pytest.mark.parametrize(
     ("bad", "problem"),
-    [("c", OTHER_CELLS), ("c\tC\tC", OTHER_CELLS), ("c\t", NO_TAG), ("c\t ", NO_TAG), ("\tC", NO_WORD)],
+    [("c", "cell_count"), ("c\tC\tC", "cell_count"), ("c\t", "no_tag"), ("c\t ", "no_tag"), ("\tC", "no_word")],
 )
 def test_damaged_lines_are_problems_of_their_sentence(tmp_path: Path, bad: str, problem: str) -> None:
     content = f"a\tA\n\nb\tB\n{bad}\nd\tD\n\ne\tE\n"
@@ -139,15 +140,15 @@ def test_damaged_lines_are_problems_of_their_sentence(tmp_path: Path, bad: str, 
 def test_sentences_without_end_are_problems_within_bounded_memory(tmp_path: Path) -> None:
     path = write(tmp_path / "data", "a\tA\n" * MOST_WORDS + "\n" + "a\tA\n" * 10 * MOST_WORDS + "\nb\tB\n")
     first, second, third = Conll(path)
-    assert (len(first.words), first.problem) == (MOST_WORDS, "")
-    assert (len(second.words), second.problem, second.line) == (MOST_WORDS, TOO_LONG, MOST_WORDS + 2)
-    assert third.words == ("b",)
+    assert (len(first.fields[0]), first.problem) == (MOST_WORDS, "")
+    assert (len(second.fields[0]), second.problem, second.line) == (MOST_WORDS, "too_long", MOST_WORDS + 2)
+    assert third.fields[0] == ("b",)
 
 
 def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:
     path = write(tmp_path / "data", b"a\tA\n\nni\xf1o\tB\n\nb\tB\n")
     assert ", line 3: not UTF-8" in fault(lambda: Conll(path))
-    assert [sentence.problem for sentence in Conll(path, lenient=True)] == ["", NOT_UTF8, ""]
+    assert [sentence.problem for sentence in Conll(path, lenient=True)] == ["", "invalid_bytes", ""]
 
 
 def test_memory_stays_flat(tmp_path: Path) -> None:
@@ -168,7 +169,7 @@ def test_text_without_tags_is_refused(tmp_path: Path) -> None:
     assert "does not look like tagged text: none of its lines has a second column; the first is 'El'" in message
     assert "write a word, a tab and its tag on each line" in message
     assert "none of the first 1,000 lines has" in message_of(tmp_path, "a\n" * 1000 + "b\tB\n")
-    assert read(tmp_path, "a\n" * 10 + "b\tB\n" * 11)[0][3] == OTHER_CELLS
+    assert read(tmp_path, "a\n" * 10 + "b\tB\n" * 11)[0][3] == "cell_count"
     prose = "El perro duerme.\nYa\nNo lo sé\nLa mesa es de madera .\nUna frase\n"
     assert "its lines have this or that number of cells" in message_of(tmp_path, prose)
     assert "this or that number of cells" in message_of(tmp_path, "a\n" * 11 + "b\tB\n" * 10)
@@ -214,5 +215,5 @@ def test_what_is_written_is_read(
     )
     path = write(tmp_path_factory.getbasetemp() / "any.conll", PACKERS[pack](content.encode()))
     found = list(Conll(path))
-    assert [list(zip(one.words, one.tags, strict=True)) for one in found] == sentences
+    assert [list(zip(*one.fields, strict=True)) for one in found] == sentences
     assert not any(one.problem for one in found)
