@@ -32,8 +32,6 @@ class _Part(BaseModel):
 
 
 class Training(_Part):
-    """The training run."""
-
     finished: bool = True
     steps: Count = 0
     epochs: FiniteFloat = 0.0
@@ -52,8 +50,6 @@ class Score(_Part):
 
 
 class Scores(_Part):
-    """The scores of an evaluation."""
-
     scores: list[Score] = []
 
 
@@ -68,8 +64,6 @@ class Origin(_Part):
 
 
 class Languages(_Part):
-    """The languages of a translator."""
-
     source: str | None = None
     target: str | None = None
 
@@ -82,8 +76,6 @@ class BaseScores(_Part):
 
 
 class Card(_Part):
-    """The fields of a card."""
-
     format: Annotated[StrictInt, Field(ge=1)]
     task: str
     model: str = "?"

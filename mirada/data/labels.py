@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from mirada.data.checks import has_invalid_bytes
 from mirada.data.preparation import Example, Preparation
 from mirada.data.records import AnyRecord
 from mirada.data.splits import Mask, contradicting, hold_out, repeated
@@ -16,6 +17,8 @@ from mirada.data.text import shown_text
 from mirada.errors import DataError
 
 MOST_LABELS = 1000
+TAB = "\t"
+"""Between the two parts of a text that has two; the only tab in it."""
 _HASH, _CLASS = range(2)  # the keys of a record
 
 
@@ -116,3 +119,31 @@ def shown_classes(classes: dict[str, int], most: int = 8) -> str:
     """The first few classes with their counts."""
     shown = ", ".join(f"{label} {count:,}" for label, count in list(classes.items())[:most])
     return shown + (f", … {len(classes)} classes" if len(classes) > most else "")
+
+
+def joined(parts: Sequence[str]) -> str:
+    """Parts as one text; a tab inside of one becomes the space it looks like."""
+    return TAB.join(part.replace(TAB, " ") for part in parts)
+
+
+def example(row: AnyRecord, parts: int) -> tuple[str, str]:
+    """The text of a row and its label, which stands last; either may be empty."""
+    if parts == 1:
+        return row.fields[0], row.fields[1].strip()
+    first, second, label = (*row.fields, "", "")[:3]
+    return joined((first, second)), label.strip()
+
+
+def unreadable(row: AnyRecord, parts: int) -> str:
+    """Why a row cannot be learned from, as an identifier; empty if it can."""
+    text, label = example(row, parts)
+    there = [bool(part.strip()) for part in (text.split(TAB) if parts > 1 else [text])]
+    if row.problem:
+        return row.problem
+    if not any(there):
+        return "no_text" if label else "blank"
+    if not all(there):
+        return "one_sided"
+    if not label:
+        return "no_label"
+    return "invalid_bytes" if has_invalid_bytes(text, label) else ""

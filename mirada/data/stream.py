@@ -9,7 +9,6 @@ must say id i+1, so a stream of n ids has n−1 steps.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,8 +39,6 @@ class About(BaseModel):
     fingerprint: str
     dtype: Literal["uint16", "uint32"]
     tokens: int
-    characters: int
-    bytes: int
 
 
 class Stream:
@@ -71,16 +68,6 @@ class Stream:
         return len(self.ids)
 
     @property
-    def characters(self) -> int:
-        """Of the texts: what bits per character are counted by."""
-        return self.about.characters
-
-    @property
-    def bytes(self) -> int:
-        """Of the texts in UTF-8: what bits per byte are counted by."""
-        return self.about.bytes
-
-    @property
     def fingerprint(self) -> str:
         """Of all ids in order, and so of the data and the tokenizer."""
         return self.about.fingerprint
@@ -99,7 +86,7 @@ def write_stream(
     (folder / "stream.json").unlink(missing_ok=True)
     dtype: np.dtype[Any] = np.dtype(np.uint16 if vocabulary <= 65_536 else np.uint32)
     digest = hashlib.sha256()
-    done = tokens = characters = size = 0
+    done = tokens = 0
     with (folder / "stream.ids").open("wb") as out:
         for chunk in _chunks(texts):
             ids = encode(chunk)
@@ -109,12 +96,10 @@ def write_stream(
             out.write(body)
             digest.update(body)
             tokens += len(body) // dtype.itemsize
-            characters += sum(map(len, chunk))
-            size += sum(len(text.encode("utf-8")) for text in chunk)
             done += len(chunk)
             progress(done)
-    about = {"fingerprint": digest.hexdigest(), "dtype": dtype.name, "tokens": tokens}
-    write_text(folder / "stream.json", json.dumps({**about, "characters": characters, "bytes": size}))
+    about = About(fingerprint=digest.hexdigest(), dtype=dtype.name, tokens=tokens)  # type: ignore[arg-type]
+    write_text(folder / "stream.json", about.model_dump_json())
     return Stream(folder)
 
 
@@ -163,10 +148,6 @@ class StreamBatches:
         steps = len(self.stream) - 1
         self.rows = max(1, min(self.rows, steps // self.length))
         self.part = steps if self.shuffled else steps // self.rows
-
-    @property
-    def corpus(self) -> Stream:
-        return self.stream
 
     @property
     def fingerprint(self) -> str:

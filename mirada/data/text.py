@@ -64,13 +64,13 @@ def lines(path: StrPath, keep_ends: bool = False, lenient: bool = False) -> Iter
         head = stream.peek(16)[:16]
         for number, raw in raw_lines(stream, name):
             if b"\0" in raw:
-                raise _zero_byte(name, number, raw, head)
+                raise _known_format(name, head) or _zero_byte(name, number, raw)
             try:
                 text = raw.decode("utf-8")
             except UnicodeDecodeError as fault:
-                if not lenient or _known_format(name, head):
-                    utf16 = isinstance(stream.raw, _FromUtf16)
-                    raise _not_utf16(name, number) if utf16 else _not_utf8(name, number, fault, head) from None
+                alien = _known_format(name, head)
+                if not lenient or alien:
+                    raise alien or _not_utf(name, number, fault, isinstance(stream.raw, _FromUtf16)) from None
                 text = raw.decode("utf-8", "surrogateescape")
             if number == 1:
                 text = text.removeprefix("\ufeff")
@@ -201,30 +201,21 @@ def faults_named(path: StrPath) -> Iterator[None]:
         raise DataError(f"{name}: cannot be read ({fault.strerror or fault})") from None
 
 
-def _not_utf8(name: str, number: int, fault: UnicodeDecodeError, head: bytes) -> DataError:
-    """The error for bytes that are not UTF-8, with the place and the way out."""
-    alien = _known_format(name, head)
-    if alien:
-        return alien
+def _not_utf(name: str, number: int, fault: UnicodeDecodeError, utf16: bool) -> DataError:
+    """The error for bytes that are not UTF-8 or UTF-16, with the place and the way out."""
+    what = (
+        "not UTF-16, though the file begins so: half a character; save it again as UTF-8"
+        if utf16
+        else f"not UTF-8: byte 0x{fault.object[fault.start]:02x} at byte offset {fault.start} of the line; "
+        "if the file is Latin-1, convert it with `iconv -f latin1 -t utf8`"
+    )
     return DataError(
-        f"{name}, line {number}: not UTF-8: byte 0x{fault.object[fault.start]:02x} at byte offset {fault.start} of "
-        "the line; if the file is Latin-1, convert it with `iconv -f latin1 -t utf8`; to leave such lines out "
-        "of a training: --set data.invalid_bytes=drop"
+        f"{name}, line {number}: {what}; to leave such lines out of a training: --set data.invalid_bytes=drop"
     )
 
 
-def _not_utf16(name: str, number: int) -> DataError:
-    return DataError(
-        f"{name}, line {number}: not UTF-16, though the file begins so: half a character; save it again as UTF-8; to "
-        "leave such lines out of a training: --set data.invalid_bytes=drop"
-    )
-
-
-def _zero_byte(name: str, number: int, raw: bytes, head: bytes) -> DataError:
+def _zero_byte(name: str, number: int, raw: bytes) -> DataError:
     """The error for a NUL byte: text never has one, UTF-16 and binary files do."""
-    alien = _known_format(name, head)
-    if alien:
-        return alien
     encoding = _wide_encoding(raw) if number == 1 else ""
     if encoding:
         return DataError(

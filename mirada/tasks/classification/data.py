@@ -20,9 +20,8 @@ from mirada.data import report as reports
 from mirada.data.batching import Groups
 from mirada.data.corpus import Corpus, write_corpus
 from mirada.data.folder import FolderFiles
-from mirada.data.labels import LabelledPreparation, shown_classes
+from mirada.data.labels import TAB, LabelledPreparation, example, shown_classes, unreadable
 from mirada.data.preparation import Prepared
-from mirada.data.readers.labelled import TAB, example, unreadable
 from mirada.data.records import AnyRecord
 from mirada.data.sources import PairFiles, TableSection
 from mirada.data.survey import Survey, fingerprint

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from mirada.contracts import EOS, SequenceEncoder, Validation
 from mirada.data.batching import similar
-from mirada.data.readers.labelled import TAB, joined
+from mirada.data.labels import TAB, joined
 from mirada.data.text import shown_text
 from mirada.errors import DataError, InputError, UsageError
 from mirada.metrics.classification import LabelScores, evaluate_labels
