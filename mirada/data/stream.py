@@ -98,7 +98,7 @@ def write_stream(
             tokens += len(body) // dtype.itemsize
             done += len(chunk)
             progress(done)
-    about = About(fingerprint=digest.hexdigest(), dtype=dtype.name, tokens=tokens)  # type: ignore[arg-type]
+    about = About(fingerprint=digest.hexdigest(), dtype=dtype.name, tokens=tokens)
     write_text(folder / "stream.json", about.model_dump_json())
     return Stream(folder)
 
