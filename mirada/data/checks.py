@@ -15,7 +15,7 @@ from mirada.data.placeholders import found, key
 from mirada.data.records import AnyRecord
 
 LONGEST_TEXT = 20_000
-"""Characters in a sentence, beyond which it is left out without trying to tokenise it."""
+"""Characters in a sentence, beyond which it is left out without trying to tokenize it."""
 
 Action = Literal["drop", "keep"]
 

@@ -1,8 +1,8 @@
-"""A tokenised corpus on disk: ids and offsets, memory-mapped, so that memory does not grow with the text.
+"""A tokenized corpus on disk: ids and offsets, memory-mapped, so that memory does not grow with the text.
 
     <folder>/source.ids  source.offsets  target.ids  target.offsets  corpus.json
 
-`corpus.json` is written last: a corpus without it was interrupted and is made anew.
+`corpus.json` is written last: a corpus without it was interrupted and is made again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from mirada.parsing import read_json
 Ids = npt.NDArray[np.integer]
 Item = TypeVar("Item")
 CHUNK = 2048
-"""Sentences tokenised at a time."""
+"""Sentences tokenized at a time."""
 
 
 class About(BaseModel):
@@ -79,7 +79,7 @@ class Side:
 
 
 class Corpus:
-    """Pairs of tokenised sentences on disk."""
+    """Pairs of tokenized sentences on disk."""
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -121,7 +121,7 @@ def write_corpus(
     too_long: Callable[[Item, int], None],
     progress: Callable[[int], None] = lambda done: None,
 ) -> Corpus:
-    """Tokenise the pairs into `folder`. Each comes with its place: one that has over `longest` tokens on a side is left
+    """Tokenize the pairs into `folder`. Each comes with its place: one that has over `longest` tokens on a side is left
     out, and `too_long(place, tokens)` is called."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "corpus.json").unlink(missing_ok=True)

@@ -102,7 +102,7 @@ def check_dev(dev: Sized, path: Path) -> None:
 
 @contextmanager
 def reopening(folder: Path) -> Iterator[None]:
-    """Say that whatever is wrong with prepared data can be mended by preparing it again."""
+    """Say that whatever is wrong with prepared data can be fixed by preparing it again."""
     try:
         yield
     except (DataError, BundleError) as fault:

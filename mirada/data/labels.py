@@ -16,14 +16,14 @@ from mirada.data.survey import DROPPED, TRAINING, Survey
 from mirada.data.text import shown_text
 from mirada.errors import DataError
 
-MOST_LABELS = 1000
+MAX_LABELS = 1000
 TAB = "\t"
 """Between the two parts of a text that has two; the only tab in it."""
 _HASH, _CLASS = range(2)  # the keys of a record
 
 
 class LabelledPreparation(Preparation[Example]):
-    """Data with a class for each record. A task says what a record's label is, and what it is recognised by."""
+    """Data with a class for each record. A task says what a record's label is, and what it is recognized by."""
 
     labels: list[str]
     """All classes, in order: those of the base if it has them all."""
@@ -52,10 +52,10 @@ class LabelledPreparation(Preparation[Example]):
         number = self._numbers.setdefault(label, len(self._numbers))
         if number == len(self._places):
             self._places.append((record.file, record.line))
-            if number == MOST_LABELS:
+            if number == MAX_LABELS:
                 where = f"{record.file}, line {record.line}" if record.line else record.file
                 raise DataError(
-                    f"{where}: over {MOST_LABELS:,} different labels, the last is {shown_text(label)}; are these "
+                    f"{where}: over {MAX_LABELS:,} different labels, the last is {shown_text(label)}; are these "
                     f"{self.nouns}? Choose the columns: --columns text,label"
                 )
         return self.identity(record), number
@@ -92,7 +92,7 @@ class LabelledPreparation(Preparation[Example]):
         if new:
             shown = ", ".join(shown_text(label) for label in new[:5]) + ", …" * (len(new) > 5)
             self.report.notes.append(
-                f"the base does not know the label{'s' * (len(new) > 1)} {shown}: its output is learned anew"
+                f"the base does not know the label{'s' * (len(new) > 1)} {shown}: its output is learned again"
             )
         self.labels = known if known and not new else found
         if (new or known is None) and len(found) < 2:

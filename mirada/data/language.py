@@ -16,15 +16,15 @@ from mirada.data.text import shown_text
 
 SAMPLE = 500
 """Texts that are looked at to tell the language of many."""
-FEWEST_LETTERS = 20
+MIN_LETTERS = 20
 """Below so many letters nobody can tell."""
 SURE = 0.7
 """Probability from which a line counts as identified; one in a thousand right lines of short sentences is misjudged."""
 
 
-FEWEST_VOTES = 20
+MIN_VOTES = 20
 """Identified lines from which data in swapped columns is refused."""
-FEWEST_FOREIGN = 50
+MIN_FOREIGN = 50
 """Identified lines of a side from which a third language is refused."""
 
 UNSPACED = re.compile(
@@ -67,7 +67,7 @@ def primary(tag: str) -> str:
 
 def guess(text: str, sure: float = SURE) -> str | None:
     """The language of a line, or None when it is too short or unclear."""
-    if sum(map(str.isalpha, text)) < FEWEST_LETTERS:
+    if sum(map(str.isalpha, text)) < MIN_LETTERS:
         return None
     language, probability = _identifier().classify(text)
     return str(language) if probability >= sure else None
@@ -92,13 +92,13 @@ def mismatch(votes: tuple[Counter[str], Counter[str]], languages: tuple[str | No
     if source and target:
         wrong, right = votes[0][target] + votes[1][source], votes[0][source] + votes[1][target]
         both = votes[0][target] > votes[0][source] and votes[1][source] > votes[1][target]
-        if both and wrong >= max(FEWEST_VOTES, 9 * right):
+        if both and wrong >= max(MIN_VOTES, 9 * right):
             return (
                 f"its lines are {target} → {source}, and not {source} → {target}: swap the columns (--columns 2,1) or "
                 f"the files, or train the other way (--from {target} --to {source})"
             )
     for side, option, given, seen in (("source", "--from", source, votes[0]), ("target", "--to", target, votes[1])):
-        if given is None or seen.total() < FEWEST_FOREIGN or 50 * seen[given] > seen.total():
+        if given is None or seen.total() < MIN_FOREIGN or 50 * seen[given] > seen.total():
             continue
         look, count = seen.most_common(1)[0]
         if 10 * count >= 9 * seen.total() and not any({look, given} <= set(kin.split()) for kin in _KIN):

@@ -7,7 +7,7 @@
     soft hyphens, zero-width spaces, BOM,   taken away
     word joiners, control characters
 
-Joiners that shape letters and emoji (U+200C, U+200D) and marks of direction stay. A tokenizer that normalises does so
+Joiners that shape letters and emoji (U+200C, U+200D) and marks of direction stay. A tokenizer that normalizes does so
 when it is learned and whenever it is used: see `Tokenizer`.
 """
 
@@ -50,7 +50,7 @@ def aligned(text: str) -> tuple[str, list[tuple[int, int]]]:
 
 
 def _clusters(text: str) -> list[tuple[int, int]]:
-    """Parts of a text that can be normalised one by one: a character with what joins it, or white space."""
+    """Parts of a text that can be normalized one by one: a character with what joins it, or white space."""
     starts: list[int] = []
     composed = ""  # what the part so far is; nothing if it is white space
     for place, character in enumerate(text):

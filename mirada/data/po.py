@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from mirada.data.text import (
-    MOST_BLANK,
+    MAX_BLANK,
     StrPath,
     faults_named,
     opened,
@@ -26,7 +26,7 @@ LARGEST = 256 * 2**20
 """Bytes in a catalog, unpacked, beyond which it is taken for something else."""
 HEAD = 2**16
 """Bytes at the beginning of a PO file in which its header is looked for."""
-MOST_FORMS = 20
+MAX_FORMS = 20
 """Plural forms, beyond which a header is not believed; languages have one to six."""
 
 _BOM = b"\xef\xbb\xbf"
@@ -38,8 +38,8 @@ def whole(path: StrPath) -> bytes:
         content = stream.read(LARGEST + 1)
     if len(content) > LARGEST:
         raise DataError(f"{shown_path(path)}: more than {LARGEST // 2**20} MiB, too large for a catalog; split it")
-    if (flood := content.find(b"\n" * (MOST_BLANK + 2))) >= 0:
-        raise too_many_blank_lines(shown_path(path), content.count(b"\n", 0, flood) + MOST_BLANK + 2)
+    if (flood := content.find(b"\n" * (MAX_BLANK + 2))) >= 0:
+        raise too_many_blank_lines(shown_path(path), content.count(b"\n", 0, flood) + MAX_BLANK + 2)
     return content
 
 
@@ -290,10 +290,10 @@ class Catalog:
         found = re.search(r"nplurals\s*=\s*([0-9]+)", self.header.get("plural-forms", ""))
         if not found:
             return 2
-        if len(found[1]) > 4 or not 1 <= int(found[1]) <= MOST_FORMS:
+        if len(found[1]) > 4 or not 1 <= int(found[1]) <= MAX_FORMS:
             raise DataError(
                 f"{self.name}, line {header.line}: the header says nplurals={shown_text(found[1])}; "
-                f"it must be from 1 to {MOST_FORMS}"
+                f"it must be from 1 to {MAX_FORMS}"
             )
         return int(found[1])
 

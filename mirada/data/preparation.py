@@ -36,7 +36,7 @@ Example = TypeVar("Example")
 
 
 class Preparation(Generic[Example]):
-    """How the data of one task is prepared; made anew for each set of data.
+    """How the data of one task is prepared; a new one for each set of data.
 
     A task of its own needs `open`, `example`, `learn`, `read_preprocessor`, `encode`, `open_store`, `batches` and
     `summary`, and `hold_out` (or `split`) for data without a dev set; all else has a default.
@@ -80,7 +80,7 @@ class Preparation(Generic[Example]):
         return ()
 
     def keys(self, record: Any) -> tuple[int, ...]:
-        """64-bit numbers that stay in memory: first what a record is recognised by, then its answer, then others."""
+        """64-bit numbers that stay in memory: first what a record is recognized by, then its answer, then others."""
         return fingerprint(*record.fields[:1]), fingerprint(*record.fields[1:])
 
     def count_words(self, record: Any) -> int:

@@ -3,9 +3,9 @@
 A sentence ends
 
 - at a line break;
-- behind 。！？ and the like, with or without a space;
-- behind . ! ? … and the like, where white space follows and then what can begin a sentence: no small letter, except
-  behind ! and ?, or in a line that begins with one itself. A full stop behind a title, an abbreviation, an initial or
+- after 。！？ and the like, with or without a space;
+- after . ! ? … and the like, where white space follows and then what can begin a sentence: no small letter, except
+  after ! and ?, or in a line that begins with one itself. A full stop after a title, an abbreviation, an initial or
   the number of an item ends none.
 
 Closing quotes and brackets belong to the sentence before them. The rules are those that many languages share; where
@@ -44,11 +44,11 @@ _BEFORE_NUMBERS = """no nr num núm nos p pp pág págs pag pags vol vols art ar
 ext ca c av jan feb mar apr jun jul aug sep sept oct nov dec ene abr ago dic"""
 _NEVER_LAST, _NUMBERED = frozenset(f"{_TITLES} {_INSIDE}".split()), frozenset(_BEFORE_NUMBERS.split())
 _MAY_END = frozenset(["a.m", "p.m", "s.a", "s.l"])
-"""Initials that often end a sentence: a capital letter behind them begins the next."""
+"""Initials that often end a sentence: a capital letter after them begins the next."""
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
-    """The places [start, end) of a text's sentences, in order. Between them, before and behind is only white space."""
+    """The places [start, end) of a text's sentences, in order. Between them, before and after is only white space."""
     found: list[tuple[int, int]] = []
     for line in _LINE.finditer(text):
         start = 0
@@ -71,12 +71,12 @@ def _ends(line: str) -> list[int]:
             if _is_end(line, ends[-1], mark, small):
                 ends.append(mark.end("closing"))
         elif not mark["quote"] or not mark["after"] or mark["after"].isspace() or mark["after"] in _OPENING:
-            ends.append(mark.end("wide"))  # else the sentence goes on behind what it quotes
+            ends.append(mark.end("wide"))  # else the sentence goes on after what it quotes
     return ends[1:]
 
 
 def _is_end(line: str, start: int, mark: re.Match[str], small: bool) -> bool:
-    """Whether a mark with white space behind it ends the sentence that begins at `start`."""
+    """Whether a mark with white space after it ends the sentence that begins at `start`."""
     following, stop = mark["next"], mark["mark"] == "."
     if following in _NARROW or following in "»›)]}”’」』":
         return False
@@ -85,12 +85,12 @@ def _is_end(line: str, start: int, mark: re.Match[str], small: bool) -> bool:
     word = _LAST_WORD.search(line, max(start, mark.start() - 40), mark.start()) if stop else None
     if word is None:
         return True
-    before, behind = word[0].lower(), mark.end()
+    before, after = word[0].lower(), mark.end()
     if word[0].isdecimal() and (
-        not line[start : word.start()].strip(_OPENING + " ") or _BEYOND_NUMBER.match(line, behind)
+        not line[start : word.start()].strip(_OPENING + " ") or _BEYOND_NUMBER.match(line, after)
     ):
         return False  # 1. Open it.
-    if before in _NUMBERED and _NUMBER.match(line, behind):
+    if before in _NUMBERED and _NUMBER.match(line, after):
         return False
     if _INITIALS.fullmatch(word[0]) and (word[0][0].isupper() or "." in before) and before not in _MAY_END:
         return False  # J. R. R. Tolkien; e.g. this

@@ -2,7 +2,7 @@
 
     <folder>/stream.ids  stream.json
 
-`stream.json` is written last: a stream without it was interrupted and is made anew. Step i of a stream reads id i and
+`stream.json` is written last: a stream without it was interrupted and is made again. Step i of a stream reads id i and
 must say id i+1, so a stream of n ids has n−1 steps.
 """
 
@@ -30,7 +30,7 @@ Spans = npt.NDArray[np.int64]
 """[B, 2]: the steps [begin, end) of each row of a batch."""
 
 CHUNK_CHARACTERS = 2**20
-"""Characters tokenised at a time, unless one text alone has more."""
+"""Characters tokenized at a time, unless one text alone has more."""
 
 
 class About(BaseModel):
@@ -42,7 +42,7 @@ class About(BaseModel):
 
 
 class Stream:
-    """The ids of all texts, one behind the other, on disk."""
+    """The ids of all texts, one after the other, on disk."""
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -81,7 +81,7 @@ def write_stream(
     progress: Callable[[int], None] = lambda done: None,
     end: int | None = None,
 ) -> Stream:
-    """Tokenise the texts into `folder`, with the id `end` behind each of them if it is given; nothing is left out."""
+    """Tokenize the texts into `folder`, with the id `end` after each of them if it is given; nothing is left out."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "stream.json").unlink(missing_ok=True)
     dtype: np.dtype[Any] = np.dtype(np.uint16 if vocabulary <= 65_536 else np.uint32)
@@ -171,7 +171,7 @@ class StreamBatches:
         return [begins + span for span in spans]
 
     def load(self, rows: Spans) -> SequenceBatch:
-        """The batch of the given spans: the ids there, and behind each the one that follows it."""
+        """The batch of the given spans: the ids there, and after each the one that follows it."""
         begins, lengths = rows[:, 0], rows[:, 1] - rows[:, 0]
         columns = np.arange(int(lengths.max()) + 1)
         places = np.minimum(begins[:, None] + columns, len(self.stream) - 1)

@@ -29,9 +29,9 @@ StrPath = str | os.PathLike[str]
 
 LONGEST_LINE = 16 * 2**20
 """Bytes in a line, beyond which the file is taken for something else than lines of text."""
-MOST_BLANK = 100_000
+MAX_BLANK = 100_000
 """Blank lines in a row, beyond which a file is taken for damaged."""
-MOST_UNPACKED, MOST_RATIO = 32 * 2**20, 200
+MAX_UNPACKED, MAX_RATIO = 32 * 2**20, 200
 """Bytes that a gzip file may unpack to whatever its own size; then how many for each of its bytes. Text reaches 30."""
 
 _SHORT_LINE = 64
@@ -94,7 +94,7 @@ def raw_lines(stream: IO[bytes], name: str) -> Iterator[tuple[int, bytes]]:
                 f"so this does not look like text with a sentence on each line{way_out}"
             )
         blank = 0 if len(raw) > _SHORT_LINE or raw.strip() else blank + 1
-        if blank > MOST_BLANK:
+        if blank > MAX_BLANK:
             raise too_many_blank_lines(name, number)
         if number == 1 and b"\r" in raw and not raw.endswith(b"\n"):  # the file has no LF, and this is all of it
             yield from raw_lines(io.BytesIO(raw.replace(b"\r", b"\n")), name)
@@ -104,7 +104,7 @@ def raw_lines(stream: IO[bytes], name: str) -> Iterator[tuple[int, bytes]]:
 
 def too_many_blank_lines(name: str, number: int) -> DataError:
     return DataError(
-        f"{name}, line {number}: more than {MOST_BLANK:,} blank lines in a row, so the file looks damaged; delete them "
+        f"{name}, line {number}: more than {MAX_BLANK:,} blank lines in a row, so the file looks damaged; delete them "
         "with `grep -v '^$'`, or export it again"
     )
 
@@ -149,8 +149,8 @@ class _Gzip(gzip.GzipFile):
 
     def read(self, size: int | None = -1) -> bytes:
         block = super().read(size)
-        if self.tell() > MOST_UNPACKED and self.tell() > MOST_RATIO * self._packed.tell():
-            raise gzip.BadGzipFile(f"it unpacks to over {MOST_RATIO} times its size, which no text does")
+        if self.tell() > MAX_UNPACKED and self.tell() > MAX_RATIO * self._packed.tell():
+            raise gzip.BadGzipFile(f"it unpacks to over {MAX_RATIO} times its size, which no text does")
         return block
 
 

@@ -6,10 +6,10 @@
     symbols      whatever stands between white space        a melody's notes, a game's moves
     pieces       WordPiece or Unigram as published          not learned here: they come with an imported model
 
-Subwords end in bytes; digits stand alone, so that a number is copied digit by digit. A tokenizer that normalises reads
+Subwords end in bytes; digits stand alone, so that a number is copied digit by digit. A tokenizer that normalizes reads
 every text, when it is learned and when it is used, in the form that `normalize` gives it. Offsets are those of the text
 as it was given, so that tokens map back to words. All are kept in the library's JSON, which tells the unit, and by a
-first normaliser NFC that texts are normalised.
+first normalizer NFC that texts are normalized.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ PROBE = "\tPor 1,5 €: «ñandú»… 你好 \U0001f600\n"
 """A text that every tokenizer has to take."""
 
 SMALLEST, LARGEST = 300, 32_000
-MOST_WORDS, MOST = 30_000, 65_536
+MAX_WORDS, MAX_UNITS = 30_000, 65_536
 """Words that are learned unless told otherwise; units in any vocabulary."""
 
 LONGEST_TEXT = 5_000_000
@@ -76,7 +76,7 @@ class TokenizerConfig(Section):
 
     unit: Unit = "subwords"
     """What a token is: subwords, words, characters, or symbols (what stands between white space)."""
-    vocabulary: int | None = Field(None, ge=1, le=MOST)
+    vocabulary: int | None = Field(None, ge=1, le=MAX_UNITS)
     """How many units to learn. Unless given: subwords by the size of the corpus, words 30,000 at most, characters and
     symbols all that occur."""
     words_seen: int | None = Field(None, ge=1)
@@ -108,7 +108,9 @@ class TokenizerConfig(Section):
         if self.vocabulary is not None:
             return self.vocabulary
         words = min(words, self.words_seen or words)
-        return suggest_vocabulary(words) if self.unit == "subwords" else MOST_WORDS if self.unit == "words" else MOST
+        return (
+            suggest_vocabulary(words) if self.unit == "subwords" else MAX_WORDS if self.unit == "words" else MAX_UNITS
+        )
 
     @property
     def lowercased(self) -> bool:
@@ -157,7 +159,7 @@ class Tokenizer:
     ) -> Tokenizer:
         """Learn from texts: `vocabulary` subwords with the special ones, or that many other units beside those.
 
-        With `mask`, one of the special ones stands for a hidden word. With `normalized`, texts are normalised, here and
+        With `mask`, one of the special ones stands for a hidden word. With `normalized`, texts are normalized, here and
         whenever it is used.
         """
         more = [MASK] if mask else []
@@ -212,7 +214,7 @@ class Tokenizer:
         """The ids of each text, from those of its words: a text has few words that no other has."""
         rows = [_words_of(text) or [text] for text in texts]
         new = set(chain.from_iterable(rows)).difference(known)
-        plain = [word for word in new if len(word) <= MAX_WORD and _words_of(word)]
+        plain = [word for word in new if len(word) <= MAX_WORD and _words_of(word) and not has_invalid_bytes(word)]
         known.update(zip(plain, self._encode_plain(plain), strict=True))
         odd = list(new.difference(known))
         known.update((word, array("I", ids).tobytes()) for word, ids in zip(odd, self._encode_whole(odd), strict=True))
@@ -402,25 +404,26 @@ def _unit_of(backend: tokenizers.Tokenizer) -> Kind:
     raise ValueError("it cuts text neither into subwords nor into words, characters or symbols")
 
 
+def _steps(part: Any, key: str) -> list[dict[str, Any]]:
+    """The settings of a normalizer or pre-tokenizer, step by step."""
+    state = json.loads(part.__getstate__()) if part else {}
+    return state.get(key) or [state]
+
+
 def _normalizes(backend: tokenizers.Tokenizer, unit: Kind) -> bool:
-    """Whether texts are normalised: one that was learned here says so by a first NFC; published ones do their own."""
-    if backend.normalizer is None or unit == "pieces":
-        return False
-    steps = json.loads(backend.normalizer.__getstate__())
-    kinds = [step["type"] for step in steps.get("normalizers", [steps])]
-    return kinds[0] == "NFC" and (unit != "subwords" or kinds[-1] == "Prepend")
+    """Whether texts are normalized: one that was learned here says so by a first NFC; published ones do their own."""
+    kinds = [step.get("type") for step in _steps(backend.normalizer, "normalizers")]
+    return unit != "pieces" and kinds[0] == "NFC" and (unit != "subwords" or kinds[-1] == "Prepend")
 
 
 def _spells_words(backend: tokenizers.Tokenizer, unit: Kind) -> bool:
     """Whether every word between single spaces has the same subwords in all texts: so it is with those learned here."""
-    if unit != "subwords" or not isinstance(backend.pre_tokenizer, pre_tokenizers.Sequence):
-        return False
-    steps = json.loads(backend.normalizer.__getstate__()) if backend.normalizer else {}
-    last = steps.get("normalizers", [steps])[-1]
-    cutters = json.loads(backend.pre_tokenizer.__getstate__())["pretokenizers"]
+    cutters = [step.get("type") for step in _steps(backend.pre_tokenizer, "pretokenizers")]
+    prepends = _steps(backend.normalizer, "normalizers")[-1] == {"type": "Prepend", "prepend": " "}
     return (
-        last == {"type": "Prepend", "prepend": " "}
-        and [step["type"] for step in cutters] == ["Digits", "ByteLevel"]
+        unit == "subwords"
+        and prepends
+        and cutters == ["Digits", "ByteLevel"]
         and backend.token_to_id(SPACE) is not None
     )
 

@@ -1,6 +1,6 @@
 """Validate the JSON of a tokenizer before the library gets it: invalid input can crash or hang the process.
 
-Padding to a trillion, ids far beyond the vocabulary, normalisers that make a text longer with every step and patterns
+Padding to a trillion, ids far beyond the vocabulary, normalizers that make a text longer with every step and patterns
 that backtrack for ever are all valid to the library. A tokenizer of Mirada's has none of them.
 """
 
@@ -15,16 +15,16 @@ from mirada.errors import BundleError
 from mirada.files import read_bytes
 from mirada.parsing import Malformed, check, parse_json, shown
 
-MOST_UNITS = 2_000_000
-MOST_EXPANSION = 64
+MAX_UNITS = 2_000_000
+MAX_EXPANSION = 64
 """Times as long as it is that a text may become before it is cut."""
-MOST_STEPS = 16
-"""Normalisers, cutters or decoders, one behind the other."""
+MAX_STEPS = 16
+"""Normalizers, cutters or decoders, one after the other."""
 WORDS = r"[\p{L}\p{M}\p{N}]+(?:['’\-‐‑][\p{L}\p{M}\p{N}]+)*|\S"
 """Letters, the marks on them and digits, joined by inner apostrophes and hyphens; or else one character. No other
 that repeats a group which is taken: it is known to be quick."""
 
-Id = Annotated[int, Field(ge=0, lt=MOST_UNITS, strict=True)]
+Id = Annotated[int, Field(ge=0, lt=MAX_UNITS, strict=True)]
 Piece = Annotated[str, Field(max_length=4096)]
 Parts = dict[str, Any]
 
@@ -114,25 +114,25 @@ def _problem_of_steps(found: _Tokenizer) -> str:
         ("decoder", DECODERS, "decoders"),
     ):
         steps = _flat(getattr(found, name), inside)
-        if steps is None or len(steps) > MOST_STEPS or any(step.get("type") not in known for step in steps):
+        if steps is None or len(steps) > MAX_STEPS or any(step.get("type") not in known for step in steps):
             return f"its {name} has parts that are not known"
         for step in steps:
             texts = [step.get(key) for key in ("content", "prepend", "prefix", "suffix", "replacement") if key in step]
-            if any(not isinstance(text, str) or len(text) > MOST_EXPANSION for text in texts):
+            if any(not isinstance(text, str) or len(text) > MAX_EXPANSION for text in texts):
                 return f"its {name} has a text that is too long"
-            if any(not 0 <= step[key] <= MOST_STEPS for key in ("start", "stop") if isinstance(step.get(key), int)):
+            if any(not 0 <= step[key] <= MAX_STEPS for key in ("start", "stop") if isinstance(step.get(key), int)):
                 return f"its {name} strips too much"
             if not _quick(step.get("pattern")):
                 return f"its {name} has a pattern that may take for ever"
             if step["type"] in ("Replace", "Prepend"):
                 expansion *= 1 + sum(len(str(text)) for text in texts)
-    if expansion > MOST_EXPANSION:
-        return f"its normaliser may make a text {expansion} times as long"
+    if expansion > MAX_EXPANSION:
+        return f"its normalizer may make a text {expansion} times as long"
     return ""
 
 
 def _flat(part: Any, inside: str) -> list[Parts] | None:
-    """All steps of a normaliser, a cutter or a decoder; None if it is none."""
+    """All steps of a normalizer, a cutter or a decoder; None if it is none."""
     if part is None:
         return []
     if not isinstance(part, dict) or not isinstance(part.get("type"), str):
@@ -140,7 +140,7 @@ def _flat(part: Any, inside: str) -> list[Parts] | None:
     if part["type"] != "Sequence":
         return [part]
     members = part.get(inside)
-    if not isinstance(members, list) or len(members) > MOST_STEPS:
+    if not isinstance(members, list) or len(members) > MAX_STEPS:
         return None
     flat = [_flat(member, inside) for member in members]
     return None if None in flat else [step for steps in flat for step in steps or ()]

@@ -48,7 +48,7 @@ def read_vectors(path: str | Path, wanted: Collection[str]) -> Vectors:
         if header:
             count, dimension = int(header[1]), int(header[2])
             continue
-        dimension = dimension or _numbers_behind(line)
+        dimension = dimension or _numbers_after(line)
         spaces = line.count(b" ")
         # Most words have no space in them. Then it is known where the word ends, without a look at the numbers.
         word = line[: line.find(b" ")] if spaces == dimension > 0 else _word_with_spaces(path, number, line, dimension)
@@ -67,12 +67,12 @@ def read_vectors(path: str | Path, wanted: Collection[str]) -> Vectors:
 
 
 def wanted_words(tokenizer: Tokenizer) -> set[str]:
-    """The words of a vocabulary as they are and in small letters: all that `initialise` will ask for."""
+    """The words of a vocabulary as they are and in small letters: all that `initialize` will ask for."""
     words = _words(tokenizer).values()
     return {*words, *(word.lower() for word in words)}
 
 
-def initialise(table: Tensor, tokenizer: Tokenizer, vectors: Vectors) -> int:
+def initialize(table: Tensor, tokenizer: Tokenizer, vectors: Vectors) -> int:
     """Put the vectors into the rows [V, D] of the words they belong to; how many rows that were.
 
     A word that the file has only in small letters takes that vector. All vectors are scaled by one factor, so that
@@ -115,7 +115,7 @@ def _words(tokenizer: Tokenizer) -> dict[int, str]:
 
 
 def _lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
-    """The lines of the file with their numbers, without white space behind them; empty ones are passed over."""
+    """The lines of the file with their numbers, without white space after them; empty ones are passed over."""
     with faults_named(path), opened_text(path) as stream:
         for number, raw in raw_lines(stream, shown_path(path)):
             if number == 1:
@@ -134,15 +134,15 @@ def _number(field: bytes) -> float | None:
         return None
 
 
-def _numbers_behind(line: bytes) -> int:
-    """How many numbers stand at the end of a line, behind one field at least for the word."""
+def _numbers_after(line: bytes) -> int:
+    """How many numbers stand at the end of a line, after one field at least for the word."""
     fields = line.split(b" ")[1:]
     return sum(1 for _ in itertools.takewhile(lambda field: _number(field) is not None, reversed(fields)))
 
 
 def _word_with_spaces(path: str | Path, number: int, line: bytes, dimension: int) -> bytes:
     """The word of a line that has other than `dimension` spaces: all before the last `dimension` fields."""
-    numbers = _numbers_behind(line)
+    numbers = _numbers_after(line)
     if not dimension or numbers != dimension:
         expected = f"{dimension} numbers" if dimension else "numbers"
         raise _fault(path, number, line, f"expected a word and {expected}, but found {numbers}")
@@ -150,7 +150,7 @@ def _word_with_spaces(path: str | Path, number: int, line: bytes, dimension: int
 
 
 def _parse(path: str | Path, number: int, line: bytes, rest: bytes) -> Vector:
-    """The numbers behind a word, [D]."""
+    """The numbers after a word, [D]."""
     fields = rest.split(b" ")
     try:
         values = np.array([float(field) for field in fields])

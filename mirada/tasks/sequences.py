@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from mirada.contracts import PAD, SequenceBatch, Validation
 from mirada.data.tokenizer import Tokenizer
-from mirada.data.vectors import initialise, read_vectors, wanted_words
+from mirada.data.vectors import initialize, read_vectors, wanted_words
 from mirada.errors import UsageError
 
 CELLS = 16_384
@@ -42,5 +42,5 @@ def start_from_vectors(network: nn.Module, tokenizer: Tokenizer, path: str | Non
     if not isinstance(table, nn.Embedding):
         raise UsageError(f"data.vectors={path}: the model has no word embeddings to initialize")
     vectors = read_vectors(path, wanted_words(tokenizer))
-    found = initialise(table.weight.data, tokenizer, vectors)
+    found = initialize(table.weight.data, tokenizer, vectors)
     return [f"word vectors from {path}: found for {found:,} of {tokenizer.size:,} tokens"]

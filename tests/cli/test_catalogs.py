@@ -75,7 +75,7 @@ def test_all_broken_catalogs_are_listed(trained: TranslationModel, tree: Path, t
     command = ["translate", trained.path, "--file", tree, "--out", tmp_path / "new"]
     done = run(*command)
     assert done.returncode == 1
-    assert f"{tree}: 2 files cannot be read; mend them, or leave them out: --skip-broken" in done.stderr
+    assert f"{tree}: 2 files cannot be read; repair them, or leave them out: --skip-broken" in done.stderr
     assert f"{tree / 'broken1.po'}, line 2: neither" in done.stderr
     assert f"{tree / 'broken2.po'}, line 1: a NUL byte" in done.stderr
     assert not (tmp_path / "new").exists()

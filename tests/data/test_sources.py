@@ -38,7 +38,7 @@ def test_all_broken_files_of_a_folder_are_listed(folder: Path) -> None:
     with pytest.raises(DataError) as caught:
         list(PairFiles([str(folder)], Wanted(target_language="en")))
     first, *faults = str(caught.value).splitlines()
-    assert first == f"{folder}: 2 files cannot be read; mend them, or leave them out: --set data.broken_files=skip"
+    assert first == f"{folder}: 2 files cannot be read; repair them, or leave them out: --set data.broken_files=skip"
     assert sorted(fault.strip().partition(", line")[0] for fault in faults) == [
         str(folder / "b.po"),
         str(folder / "d.po"),

@@ -1,4 +1,4 @@
-"""Subwords: any text comes back as it was, markers in it are text, digits stand alone, subwords know their words."""
+"""Subwords: any text comes back as it was, markers in it are text, digits stand alone."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import pytest
 import tokenizers
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tokenizers import models
+from tokenizers import models, pre_tokenizers, trainers
 
 from mirada.contracts import BOS, EOS, PAD
 from mirada.data import tokenizer as module
+from mirada.data.normalize import normalize
 from mirada.data.tokenizer import LARGEST, SMALLEST, SPECIALS, Tokenizer, suggest_vocabulary
 from mirada.errors import BundleError
 
@@ -197,3 +198,37 @@ def test_few_words_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
         assert again._words is not None
         assert len(again._words) <= 10
     assert again.encode(texts) == expected
+
+
+ODD = (
+    "una frase larga", "don't I'll", "1 2 34", "a  b", " lead", "trail ", "\tx\n", "e\u0301 é \u0301x", "a\xa0b",
+    "\u200bzero", "Ġ </s>", "你好 世界", "", "a\x1cb", "a\x85b", "x" * 100, "3.14% (½ ²)", "👩\u200d👩",
+    "\u180ey z", "\u2028 q",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("normalized", [True, False])
+def test_subwords_learned_from_counted_words_are_those_of_the_texts(
+    normalized: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Words are cut once and counted; the library, which cuts every text, learns the same from the texts."""
+    texts = [f"{a} {b}" for a in ODD for b in ODD]
+    found = [Tokenizer.learn(texts, 500, normalized=normalized)]
+    monkeypatch.setattr(module, "MAX_KNOWN", 3)
+    found.append(Tokenizer.learn(texts, 500, normalized=normalized))
+    learned = tokenizers.Tokenizer.from_str(found[0].to_json())
+    reference = tokenizers.Tokenizer(models.BPE())
+    reference.normalizer, reference.pre_tokenizer = learned.normalizer, learned.pre_tokenizer
+    reference.decoder = learned.decoder
+    trainer = trainers.BpeTrainer(
+        vocab_size=500,
+        special_tokens=SPECIALS,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    reference.train_from_iterator([normalize(text) if normalized else text for text in texts], trainer)
+    assert {one.to_json() for one in found} == {reference.to_str(pretty=True)}
+    reference.encode_special_tokens = True
+    for text in texts:
+        ids = reference.encode(normalize(text) if normalized else text, add_special_tokens=False).ids
+        assert found[0].encode([text, text]) == [ids, ids]

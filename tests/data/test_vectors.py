@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mirada.data.tokenizer import Tokenizer
-from mirada.data.vectors import Vectors, initialise, read_vectors, wanted_words
+from mirada.data.vectors import Vectors, initialize, read_vectors, wanted_words
 from mirada.errors import ConfigError, DataError
 
 GLOVE = "the 0.1 -2 3e-1\n, 1 2 3\nniño 4 5 6\n. . . 7 8 9\nat name@domain.com 1 1 1\n5 2 2 2\n"
@@ -166,7 +166,7 @@ def test_rows_of_known_words_are_filled_and_scaled_by_one_factor() -> None:
     tokenizer = Tokenizer.learn(["the cat sat on the Mat"], 100, "words")
     table = table_for(tokenizer, 2)
     before = table.detach().clone()
-    assert initialise(table, tokenizer, of(the=[30.0, 40.0], mat=[0.0, 100.0], dog=[1.0, 1.0])) == 2
+    assert initialize(table, tokenizer, of(the=[30.0, 40.0], mat=[0.0, 100.0], dog=[1.0, 1.0])) == 2
     the, mat = (tokenizer.encode([word])[0][0] for word in ("the", "Mat"))
     changed = (table != before).any(1).nonzero().flatten().tolist()
     assert sorted(changed) == sorted([the, mat])
@@ -180,7 +180,7 @@ def test_a_word_as_it_is_goes_before_small_letters() -> None:
     tokenizer = Tokenizer.learn(["US us Paris"], 100, "words")
     assert wanted_words(tokenizer) == {"US", "us", "Paris", "paris"}
     table = table_for(tokenizer, 2)
-    assert initialise(table, tokenizer, of(US=[1.0, 0.0], us=[0.0, 1.0], paris=[1.0, 1.0])) == 3
+    assert initialize(table, tokenizer, of(US=[1.0, 0.0], us=[0.0, 1.0], paris=[1.0, 1.0])) == 3
     big, small, paris = tokenizer.encode(["US us Paris"])[0]
     assert table[big, 1] == table[small, 0] == 0
     assert table[paris, 0] == table[paris, 1] > 0
@@ -196,7 +196,7 @@ def test_of_subwords_those_that_begin_a_word_are_filled() -> None:
     assert not words & {"", " ", "�", "<pad>", "</s>"}
     table = table_for(tokenizer, 2)
     before = table.detach().clone()
-    assert initialise(table, tokenizer, of(the=[0.0, 1.0], ing=[1.0, 0.0])) == 1
+    assert initialize(table, tokenizer, of(the=[0.0, 1.0], ing=[1.0, 0.0])) == 1
     assert (table != before).any(1).nonzero().flatten().tolist() == [pieces.index(" the")]
 
 
@@ -205,14 +205,14 @@ def test_special_rows_are_never_filled() -> None:
     table = table_for(tokenizer, 1)
     before = table.detach().clone()
     found = {"<pad>": [9.0], "<s>": [9.0], "</s>": [9.0], "<unk>": [9.0], "�": [9.0], "c": [1.0]}
-    assert initialise(table, tokenizer, of(**found)) == 0
+    assert initialize(table, tokenizer, of(**found)) == 0
     assert torch.equal(table, before)
 
 
 def test_vectors_of_zeros_stay_zeros() -> None:
     tokenizer = Tokenizer.learn(["a b"], 100, "words")
     table = table_for(tokenizer, 2)
-    assert initialise(table, tokenizer, of(a=[0.0, 0.0])) == 1
+    assert initialize(table, tokenizer, of(a=[0.0, 0.0])) == 1
     assert table[4].tolist() == [0, 0]
     assert table.isfinite().all()
 
@@ -220,4 +220,4 @@ def test_vectors_of_zeros_stay_zeros() -> None:
 def test_another_width_is_refused_with_the_way_out() -> None:
     tokenizer = Tokenizer.learn(["a b"], 100, "words")
     with pytest.raises(ConfigError, match=r"have 3 numbers each, but model\.width=2: --set model\.width=3"):
-        initialise(table_for(tokenizer, 2), tokenizer, of(a=[0.0, 1.0, 2.0]))
+        initialize(table_for(tokenizer, 2), tokenizer, of(a=[0.0, 1.0, 2.0]))

@@ -69,7 +69,7 @@ def test_other_labels_are_learned_anew(sentiment: ClassificationModel, tmp_path:
     rows = [(text, {"good": "bueno", "bad": "malo"}[label]) for text, label in reviews.rows(60)]
     table = reviews.write(tmp_path / "other.csv", rows)
     done = run("train", table, "--base", sentiment.path, "--out", tmp_path / "b", "--steps", 1, "--threads", 1)
-    assert "the base does not know the labels 'bueno', 'malo': its output is learned anew" in done.stderr
+    assert "the base does not know the labels 'bueno', 'malo': its output is learned again" in done.stderr
     assert mirada.load(tmp_path / "b").labels == ["bueno", "malo"]
 
 

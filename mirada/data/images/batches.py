@@ -22,7 +22,7 @@ from mirada.data.images.pixels import Pixels
 from mirada.errors import BundleError, DataError
 from mirada.parsing import load_json_lines, read_json
 
-FEWEST_IN_BATCH = 8
+MIN_IN_BATCH = 8
 TURN, SCALE, SHIFT = 10.0, 0.1, 1 / 16
 """The most that an image is turned (degrees), made larger or smaller, and shifted (of its shorter side).
 
@@ -144,7 +144,7 @@ class ImageBatches:
 
     def epoch(self, epoch: int) -> list[Rows]:
         n = len(self.truth)
-        batches = -(-n // max(FEWEST_IN_BATCH, self.budget // self.patches))
+        batches = -(-n // max(MIN_IN_BATCH, self.budget // self.patches))
         order = np.random.default_rng([self.seed, epoch]).permutation(n) + epoch * n
         return np.array_split(order, batches)
 

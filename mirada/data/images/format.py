@@ -22,9 +22,9 @@ from mirada.parsing import Malformed, check, parse_json
 
 PatchFor = Callable[[int, int], int]
 """How large a patch is in images of a height and width."""
-MOST_PIXELS = 2**26
+MAX_PIXELS = 2**26
 """In an image or a video."""
-MOST_ACROSS = 16
+MAX_ACROSS = 16
 """Patches along a side, above which images are made smaller unless their size is given: attention is N²."""
 
 
@@ -65,7 +65,7 @@ class Format:
             found: _About = check(_About, parse_json(text, surrogates=True))
             if not len(found.mean) == len(found.std) == found.shape[0]:
                 raise Malformed("its shape does not fit its means")
-            if math.prod(found.shape) > MOST_PIXELS:
+            if math.prod(found.shape) > MAX_PIXELS:
                 raise Malformed(f"images of {found.shape} are larger than any that are taken")
         except Malformed as fault:
             raise BundleError(f"{where}: does not describe images ({fault})") from None
@@ -151,7 +151,7 @@ class FormatConfig(DataSection):
         if self.size:
             return channels, self.size, self.size
         patch, longer = patch_for(*found.usual), max(found.usual)
-        most = min(longer, MOST_ACROSS * patch)
+        most = min(longer, MAX_ACROSS * patch)
         height, width = (max(patch, side * most // longer // patch * patch) for side in found.usual)
         return channels, height, width
 

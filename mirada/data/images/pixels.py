@@ -23,14 +23,14 @@ Scale = tuple[float, float]
 """Of numbers that are not bytes: what is black, and what is white."""
 UNIT: Scale = (0.0, 1.0)
 
-MOST_PIXELS = 64_000_000
+MAX_PIXELS = 64_000_000
 FORMATS = ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP", "PPM")
 READ = "PNG, JPEG, GIF, BMP, TIFF, WebP or PPM"
 FAULTS = {
     "unreadable": "cannot be opened",
     "empty_file": "is empty (0 bytes)",
     "not_image": f"is not an image ({READ})",
-    "too_large": f"has over {MOST_PIXELS // 10**6} megapixels",
+    "too_large": f"has over {MAX_PIXELS // 10**6} megapixels",
     "bit_depth": "has pixels of over 16 bits or fractions: save it with 8 or 16 bits",
     "damaged": "is damaged or cut short",
 }
@@ -79,7 +79,7 @@ def _decoded(file: IO[bytes], path: str | Path) -> tuple[Pixels, bool]:
     except Exception:  # a damaged file can lead Pillow's readers anywhere
         raise BadImage(path, "not_image") from None
     width, height = image.size
-    if width * height > MOST_PIXELS:
+    if width * height > MAX_PIXELS:
         raise BadImage(path, "too_large", f"{width:,}×{height:,}")
     try:
         return _bytes_of(image), bool(getattr(image, "is_animated", False))

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mirada.data.images.pixels import (
-    MOST_PIXELS,
+    MAX_PIXELS,
     UNIT,
     BadImage,
     Pixels,
@@ -37,7 +37,7 @@ IMAGES, LABELS = ("images", "X", "x", "data"), ("labels", "y", "target", "target
 """What the arrays of an archive may be called."""
 LONGEST_LABEL = 4096
 """Bytes of a label in an archive."""
-MOST_LABELS = 256 * 2**20
+MAX_LABELS = 256 * 2**20
 """Bytes of all labels of an archive."""
 CHUNK = 4 * 2**20
 """Bytes of an archive that are read at a time, or one image."""
@@ -125,7 +125,7 @@ class Archive:
                 f"{path}: {self._images} is an array of {self._dtype} {list(shape)}; images are numbers [N, H, W] or "
                 "[N, H, W, C], videos [N, F, H, W] or [N, F, H, W, C]"
             )
-        if prod(whole) > MOST_PIXELS:
+        if prod(whole) > MAX_PIXELS:
             raise BadImage(f"{path}, {self._images}", "too_large", "×".join(map(str, whole)))
         self.shape, self.frames = whole, whole[0]
         others = [name for name in names if name not in used]
@@ -188,8 +188,8 @@ class Archive:
                     f"{self.path}: {name} has labels of {dtype.itemsize:,} bytes; {LONGEST_LABEL:,} is the most"
                 )
             size = shape[0] * dtype.itemsize
-            if size > MOST_LABELS:
-                raise DataError(f"{self.path}: {name} has {size:,} bytes of labels; {MOST_LABELS:,} is the most")
+            if size > MAX_LABELS:
+                raise DataError(f"{self.path}: {name} has {size:,} bytes of labels; {MAX_LABELS:,} is the most")
             content = stream.read(size)
         if len(content) < size:
             raise ValueError(f"{name} is cut short")

@@ -32,7 +32,7 @@ from mirada.data.records import Record
 from mirada.data.text import StrPath, faults_named, opened, shown_path
 from mirada.errors import DataError, UsageError
 
-MOST_NAMES = 50
+MAX_NAMES = 50
 """Files of a folder that are named when they are passed over; of more, the rest is counted."""
 
 
@@ -349,8 +349,8 @@ def _distinct(languages: Iterable[str]) -> list[str]:
 
 def _note(one: str, many: str, names: Sequence[str]) -> str:
     """Passed-over files, named."""
-    more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
-    shown = ", ".join(names[:MOST_NAMES]) + more
+    more = f" and {len(names) - MAX_NAMES:,} more" if len(names) > MAX_NAMES else ""
+    shown = ", ".join(names[:MAX_NAMES]) + more
     return f"{len(names):,} {one if len(names) == 1 else many} passed over: {shown}" if names else ""
 
 

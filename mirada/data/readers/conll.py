@@ -21,7 +21,7 @@ TAB_PROBE = 200
 CELLS_PROBE = 1000
 """Lines that are looked at to find out how many cells a line has."""
 
-MOST_WORDS = 10_000
+MAX_WORDS = 10_000
 """In a sentence; with more, the blank lines are taken to be missing."""
 
 CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
@@ -46,7 +46,7 @@ class _Draft:
 
     def add(self, line: int, word: str, tag: str, problem: str) -> None:
         self.line = self.line or line
-        if not problem and len(self.words) == MOST_WORDS:
+        if not problem and len(self.words) == MAX_WORDS:
             problem = "too_long"
         self.problem = self.problem or problem
         if not problem:
@@ -57,7 +57,7 @@ class _Draft:
 class Conll:
     """The sentences of a file of tagged text, as records of words and tags; iterate as often as you like.
 
-    A sentence with a `problem` lacks the words of damaged lines, and those beyond MOST_WORDS.
+    A sentence with a `problem` lacks the words of damaged lines, and those beyond MAX_WORDS.
 
     Words are in the first column and tags in the last, in CoNLL-U in FORM and UPOS, unless `columns` names two others
     by number (from 1), in CoNLL-U also by name. A line has as many cells as most of the first ones.

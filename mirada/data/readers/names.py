@@ -90,7 +90,7 @@ _COLUMN_WORDS = frozenset(
 _DATUM = re.compile(r"(?=.*\d)[\d.,:/ -]+")
 """Numbers and dates."""
 
-_MOST_COMPARED = 1000
+_MAX_COMPARED = 1000
 """Names that are looked at for one that was perhaps meant."""
 
 
@@ -101,7 +101,7 @@ def is_number(column: str) -> bool:
 
 def nearest(asked: str, names: Iterable[str]) -> str:
     """A question about the name that was perhaps meant, or nothing."""
-    known = {name.strip().casefold(): name.strip() for name in itertools.islice(names, _MOST_COMPARED)}
+    known = {name.strip().casefold(): name.strip() for name in itertools.islice(names, _MAX_COMPARED)}
     near = difflib.get_close_matches(asked.casefold(), known, 1)
     return f" (is {shown_text(known[near[0]])} meant?)" if near else ""
 

@@ -9,7 +9,7 @@ from typing import Protocol
 from mirada.data.records import Record
 from mirada.errors import DataError
 
-MOST_COLUMNS = 10_000
+MAX_COLUMNS = 10_000
 """Of a table; with more, it is taken for something else."""
 
 
@@ -53,7 +53,7 @@ class Reader(Protocol):
 
 @dataclass(frozen=True)
 class Format:
-    """A file format: what reads it, and how to recognise it."""
+    """A file format: what reads it, and how to recognize it."""
 
     reader: Callable[[str, Wanted], Reader]
     suffixes: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ class Format:
 
 def too_many_columns(name: str, line: int, count: int) -> DataError:
     return DataError(
-        f"{name}, line {line}: {count:,} columns, and {MOST_COLUMNS:,} is the most; is this a table with a row on each "
+        f"{name}, line {line}: {count:,} columns, and {MAX_COLUMNS:,} is the most; is this a table with a row on each "
         "line? Cut out the columns that are meant (`cut -f 1,2`)"
     )
 

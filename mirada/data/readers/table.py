@@ -17,7 +17,7 @@ from mirada.data.readers.names import (
     nearest,
     two_languages,
 )
-from mirada.data.readers.pair import MOST_COLUMNS, Format, Wanted, references, too_many_columns
+from mirada.data.readers.pair import MAX_COLUMNS, Format, Wanted, references, too_many_columns
 from mirada.data.records import Record
 from mirada.data.text import LONGEST_LINE, StrPath, lines, shown_path, shown_text
 from mirada.errors import DataError, UsageError
@@ -105,7 +105,7 @@ def _rows(name: str, texts: Iterable[str], delimiter: str, quotes: bool) -> Iter
         yield from _quoted_rows(name, texts, delimiter)
     else:
         for number, text in enumerate(texts, 1):
-            if text.count(delimiter) >= MOST_COLUMNS:
+            if text.count(delimiter) >= MAX_COLUMNS:
                 raise too_many_columns(name, number, text.count(delimiter) + 1)
             yield number, text.removesuffix("\r\n").removesuffix("\n").split(delimiter)
 
@@ -140,7 +140,7 @@ def _quoted_rows(name: str, texts: Iterable[str], delimiter: str) -> Iterator[Ro
             raise _quote_fault(name, first, "".join(row), delimiter) from None
         finally:
             csv.field_size_limit(limit)
-        if len(cells) > MOST_COLUMNS:
+        if len(cells) > MAX_COLUMNS:
             raise too_many_columns(name, first, len(cells))
         yield first, [cell.replace(_RETURN, "\r") for cell in cells]
 

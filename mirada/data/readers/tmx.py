@@ -22,8 +22,8 @@ INLINE_TAGS_REMOVED = "inline_tags_removed"
 
 _BLOCK = 2**16
 _DEEPEST = 1000
-_MOST_LANGUAGES = 1000
-_MOST_VARIANTS = 10_000
+_MAX_LANGUAGES = 1000
+_MAX_VARIANTS = 10_000
 _NATIVE_CODE = frozenset({"bpt", "ept", "ph", "it", "ut"})
 """Elements inside of a text that hold another program's markup instead of text."""
 
@@ -129,7 +129,7 @@ def _primary(tag: str) -> str:
 
 def _count(unit: _Unit, found: Counter[str]) -> None:
     for variant in unit.variants:
-        if variant.language in found or len(found) < _MOST_LANGUAGES:
+        if variant.language in found or len(found) < _MAX_LANGUAGES:
             found[variant.language] += 1
 
 
@@ -215,8 +215,8 @@ class _Parser:
             self._size = 0
         elif tag == "tuv" and self._unit:
             self._language = (attributes.get("xml:lang") or attributes.get("lang") or "").strip()
-            if len(self._unit.variants) >= _MOST_VARIANTS:
-                self._refuse(f"a unit with more than {_MOST_VARIANTS:,} texts; is this a TMX file?")
+            if len(self._unit.variants) >= _MAX_VARIANTS:
+                self._refuse(f"a unit with more than {_MAX_VARIANTS:,} texts; is this a TMX file?")
         elif tag == "seg" and self._language is not None:
             self._text, self._text_depth, self._tags_removed = [], self._depth, False
 

@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Iterator
 
 from mirada.data.readers.names import HEADER_PROBE, is_header
-from mirada.data.readers.pair import ANYTHING, MOST_COLUMNS, Format, Reader, Wanted, references, too_many_columns
+from mirada.data.readers.pair import ANYTHING, MAX_COLUMNS, Format, Reader, Wanted, references, too_many_columns
 from mirada.data.readers.table import Table
 from mirada.data.records import Record
 from mirada.data.text import StrPath, lines, shown_path, shown_text
@@ -18,7 +18,7 @@ def has_header(path: StrPath, wanted: Wanted) -> bool:
     """Whether the first row names columns, so that the file is a table rather than lines of pairs."""
     if wanted.header is not None:
         return wanted.header
-    filled = (line.split("\t", MOST_COLUMNS) for line in lines(path, lenient=True) if line.strip())
+    filled = (line.split("\t", MAX_COLUMNS) for line in lines(path, lenient=True) if line.strip())
     rows = list(itertools.islice(filled, 1 + HEADER_PROBE))
     return bool(rows) and len(rows[0]) > 1 and is_header(rows[0], rows[1:], (0, 1), wanted)
 
@@ -51,7 +51,7 @@ class Tsv:
 
     def __iter__(self) -> Iterator[Record]:
         for number, line in enumerate(lines(self.path, lenient=self.lenient), 1):
-            if line.count("\t") >= MOST_COLUMNS:
+            if line.count("\t") >= MAX_COLUMNS:
                 raise too_many_columns(shown_path(self.path), number, line.count("\t") + 1)
             source, *targets = line.split("\t")
             yield Record((source, *references(targets or [""])), self.path, number)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mirada.data.readers.conll import MOST_WORDS, Conll
+from mirada.data.readers.conll import MAX_WORDS, Conll
 from mirada.data.records import Record
 from mirada.errors import UsageError
 from tests.data.readers import PACKERS, any_text, fault, packed, write
@@ -138,10 +138,10 @@ def test_damaged_lines_are_problems_of_their_sentence(tmp_path: Path, bad: str, 
 
 
 def test_sentences_without_end_are_problems_within_bounded_memory(tmp_path: Path) -> None:
-    path = write(tmp_path / "data", "a\tA\n" * MOST_WORDS + "\n" + "a\tA\n" * 10 * MOST_WORDS + "\nb\tB\n")
+    path = write(tmp_path / "data", "a\tA\n" * MAX_WORDS + "\n" + "a\tA\n" * 10 * MAX_WORDS + "\nb\tB\n")
     first, second, third = Conll(path)
-    assert (len(first.fields[0]), first.problem) == (MOST_WORDS, "")
-    assert (len(second.fields[0]), second.problem, second.line) == (MOST_WORDS, "too_long", MOST_WORDS + 2)
+    assert (len(first.fields[0]), first.problem) == (MAX_WORDS, "")
+    assert (len(second.fields[0]), second.problem, second.line) == (MAX_WORDS, "too_long", MAX_WORDS + 2)
     assert third.fields[0] == ("b",)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from mirada.data.images import sources
 from mirada.data.readers import Wanted, open_pairs, table
-from mirada.data.readers.pair import MOST_COLUMNS
+from mirada.data.readers.pair import MAX_COLUMNS
 from mirada.errors import DataError, UsageError
 from mirada.tasks.forecasting.table import read_table
 from tests.data.readers import fault, texts, write
@@ -28,7 +28,7 @@ def test_a_table_of_200_000_columns_is_refused_at_once(tmp_path: Path, suffix: s
 @pytest.mark.parametrize("row", ["{}\n", '"{}"\n'])
 def test_as_many_columns_as_may_be_are_looked_at_in_moments(tmp_path: Path, row: str) -> None:
     between = '","' if '"' in row else ","
-    header = row.format(between.join(f"c{number}" for number in range(MOST_COLUMNS)))
+    header = row.format(between.join(f"c{number}" for number in range(MAX_COLUMNS)))
     path = write(tmp_path / "wide.csv", header + header.replace("c", "x") * 3)
     assert "has 10000 columns" in fault(lambda: open_pairs(str(path), ES_EN), UsageError)
     assert "is 'c17' meant" in fault(lambda: open_pairs(str(path), Wanted(("c1", "c17_"))))
@@ -36,8 +36,8 @@ def test_as_many_columns_as_may_be_are_looked_at_in_moments(tmp_path: Path, row:
 
 
 def test_wide_tables_of_numbers(tmp_path: Path) -> None:
-    header = ",".join(f"c{number}" for number in range(MOST_COLUMNS))
-    numbers = "\n".join(",".join(str(row * number % 7) for number in range(MOST_COLUMNS)) for row in range(6))
+    header = ",".join(f"c{number}" for number in range(MAX_COLUMNS))
+    numbers = "\n".join(",".join(str(row * number % 7) for number in range(MAX_COLUMNS)) for row in range(6))
     path = write(tmp_path / "wide.csv", f"{header}\n{numbers}\n")
     assert "which column?" in fault(lambda: [read_table(path)], UsageError)
     assert read_table(path, ["c3"]).values[:3, 0].tolist() == [0, 3, 6]
@@ -79,7 +79,7 @@ def test_a_header_of_arrays_is_no_pair(tmp_path: Path) -> None:
 def test_labels_of_an_archive_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "images.npz"
     np.savez(path, images=np.zeros((100, 4, 4), np.uint8), labels=np.arange(100))
-    monkeypatch.setattr(sources, "MOST_LABELS", 99)
+    monkeypatch.setattr(sources, "MAX_LABELS", 99)
     with pytest.raises(DataError, match="800 bytes of labels; 99 is the most"):
         sources.open_images(str(path), "train")
     with pytest.raises(DataError, match="/dev/zero: is not a regular file"):
