@@ -70,9 +70,7 @@ class LabelledPreparation(Preparation[Example]):
 
     def hold_out(self, survey: Survey) -> Mask:
         """A share of every class."""
-        return hold_out(
-            survey.kept(_HASH), survey.kept(_CLASS).astype(np.int64), self.data.hold_out, lambda n: self._single(n)
-        )
+        return hold_out(survey.kept(_HASH), survey.kept(_CLASS).astype(np.int64), self.data.hold_out, self._single)
 
     def _single(self, number: int) -> DataError:
         file, line = self._places[number]

@@ -12,6 +12,7 @@ A task contributes a `Preparation`, which `prepare` runs for a training and `Pre
 
 from __future__ import annotations
 
+import gc
 import json
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -321,7 +322,11 @@ def prepare(task: Preparation[Any], folder: Path, notify: Notify) -> Prepared:
     """Read, check, split and encode the data into `folder`; what an earlier call finished is only opened."""
     if not is_prepared(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        task.build(folder, notify)
+        gc.freeze()  # what is loaded by now stays: looking at it again and again takes a tenth of the time
+        try:
+            task.build(folder, notify)
+        finally:
+            gc.unfreeze()
     with reopening(folder):
         report: Report = reopen(folder, task.report_type)
         preprocessor = task.read_preprocessor(folder)

@@ -212,7 +212,8 @@ class Tokenizer:
 
     def _encode_words(self, texts: Sequence[str], known: dict[str, bytes]) -> list[list[int]]:
         """The ids of each text, from those of its words: a text has few words that no other has."""
-        rows = [_words_of(text) or [text] for text in texts]
+        split = str.split if self.normalizes else _words_of  # normalized texts have single spaces between words
+        rows = [split(text) or [text] for text in texts]
         new = set(chain.from_iterable(rows)).difference(known)
         plain = [word for word in new if len(word) <= MAX_WORD and _words_of(word) and not has_invalid_bytes(word)]
         known.update(zip(plain, self._encode_plain(plain), strict=True))
