@@ -200,7 +200,7 @@ def test_a_stop_changes_nothing(table: Path, tmp_path: Path) -> None:
 def test_a_base_goes_on(trained: ForecastingModel, tmp_path: Path) -> None:
     new = write(tmp_path / "new.csv", {"close": wave(300, seed=5)})
     found: ForecastingModel = mirada.train(new, base=trained.path, out=tmp_path / "b", steps=2, threads=1)
-    assert found.preprocessor.frame.as_dict() == trained.preprocessor.frame.as_dict()
+    assert repr(found.preprocessor.frame) == repr(trained.preprocessor.frame)
     assert found.card["base"]["after"]["new"]["MASE"] < 2 * found.card["base"]["before"]["new"]["MASE"]
 
 

@@ -24,8 +24,7 @@ from mirada.metrics.captioning import CaptionScores, evaluate_captions, exact
 from mirada.metrics.translation import chrf
 from mirada.models.transformer import Captioner
 from mirada.predictions import ImagePrediction, ranked
-from mirada.tasks.captioning.data import read_captions
-from mirada.tasks.captioning.preprocessor import CaptionPreprocessor
+from mirada.tasks.captioning.data import CaptionPreprocessor, read_captions
 from mirada.tasks.model import DecodeOptions, GenerativeModel
 
 CELLS = 8192
@@ -63,12 +62,9 @@ class Caption(ImagePrediction):
 class CaptionModel(GenerativeModel):
     """A trained captioning model, opened from its bundle."""
 
+    example = "mirada caption {path} image.png"
     network: Captioner
     preprocessor: CaptionPreprocessor
-
-    @property
-    def try_it(self) -> str:
-        return f"mirada caption {self.path} image.png"
 
     @property
     def image_loader(self) -> ImageLoader:

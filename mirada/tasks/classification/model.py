@@ -18,10 +18,15 @@ from mirada.errors import DataError, InputError, UsageError
 from mirada.metrics.classification import LabelScores, evaluate_labels
 from mirada.models.bag import Bag
 from mirada.predictions import Prediction
-from mirada.tasks.classification.data import ClassificationData, Labelled, LabelledConfig, framed, segments
-from mirada.tasks.classification.preprocessor import ClassificationPreprocessor
-from mirada.tasks.model import Model, check_texts
-from mirada.tasks.sequences import CELLS, pad, validation
+from mirada.tasks.classification.data import (
+    ClassificationData,
+    ClassificationPreprocessor,
+    Labelled,
+    LabelledConfig,
+    framed,
+    segments,
+)
+from mirada.tasks.model import CELLS, Model, check_texts, pad, validation
 
 REASONS = 10
 """How many n-grams `classify(…, why=True)` returns."""
@@ -56,12 +61,9 @@ class Classification(Prediction):
 class ClassificationModel(Model):
     """A trained classifier, opened from its bundle."""
 
+    example = 'mirada classify {path} "…"'
     network: SequenceEncoder
     preprocessor: ClassificationPreprocessor
-
-    @property
-    def try_it(self) -> str:
-        return f'mirada classify {self.path} "…"'
 
     @property
     def labels(self) -> list[str]:

@@ -20,27 +20,20 @@ from mirada.data.text import shown_text
 from mirada.errors import DataError, UsageError
 from mirada.metrics.forecasting import ForecastScores, Intervals, evaluate_forecasts
 from mirada.predictions import Drawable, Prediction
+from mirada.tasks.forecasting.data import PERCENTS, ForecastingPreprocessor, SeriesConfig, Timeline, header
 from mirada.tasks.forecasting.drawing import draw_forecast
-from mirada.tasks.forecasting.preprocessor import ForecastingPreprocessor
 from mirada.tasks.forecasting.simulation import Forecaster, draw_noise
 from mirada.tasks.forecasting.table import Numbers, Series
-from mirada.tasks.forecasting.timeline import SeriesConfig, Timeline
 from mirada.tasks.forecasting.times import continue_times
 from mirada.tasks.model import Model, check_count
 
-PERCENTS = (80, 95)
+MAX_STEPS = 10_000
 
-MOST_STEPS = 10_000
-
-MOST_NUMBERS = 50_000_000
+MAX_NUMBERS = 50_000_000
 """The most numbers in all paths of a forecast together."""
 
 ORIGINS, SCORE_SAMPLES = 50, 100
 """The number of steps of the dev set that final scores forecast from, and of simulated paths from each."""
-
-
-WINDOWS = 4096
-"""The approximate number of windows in an epoch; they overlap as much as this needs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,14 +88,8 @@ class Forecast(Drawable, Prediction):
             draw_forecast(path, self.history_times, self.history, self.mean, self.intervals, self.names, self.times)
         except OSError as error:
             raise UsageError(f"{path}: cannot be written ({error.strerror})") from None
-        except ValueError as error:  # a name that ends like no image does
+        except ValueError as error:  # the ending of the name is not that of an image format
             raise UsageError(f"{path}: cannot be drawn ({error})") from None
-
-
-def header(names: Sequence[str]) -> list[str]:
-    """The column names of a forecast."""
-    ends = ["", *(f"_{side}{percent}" for percent in PERCENTS for side in ("lower", "upper"))]
-    return ["time", *(name + end for name in names for end in ends)]
 
 
 def _digits(width: float) -> int:
@@ -141,8 +128,8 @@ class ForecastingModel(Model):
         A table needs the columns the model was trained on; `columns` names them if they are called something else.
         """
         C = len(self.preprocessor.names)
-        check_count(steps, "--steps", 1, MOST_STEPS)
-        check_count(samples, "--samples", 2, MOST_NUMBERS // (steps * C))
+        check_count(steps, "--steps", 1, MAX_STEPS)
+        check_count(samples, "--samples", 2, MAX_NUMBERS // (steps * C))
         check_count(seed, "--seed", 0)
         series = self._series(table, columns)
         noise = draw_noise(samples, steps, C, seed)
@@ -169,7 +156,7 @@ class ForecastingModel(Model):
                 raise UsageError(f"a series is a file, or an array of numbers, not {table!r:.40}") from None
             values = values[:, None] if values.ndim == 1 else values
             if values.ndim != 2 or not np.isfinite(values).all():
-                raise DataError(f"an array of shape {values.shape} is no table of finite numbers, steps × columns")
+                raise DataError(f"an array of shape {values.shape} is not a table of finite numbers, steps × columns")
             series = Series(self.preprocessor.names, values, None, np.arange(1, len(values) + 1), [])
         if len(series.names) != C:
             found = ", ".join(map(shown_text, series.names))

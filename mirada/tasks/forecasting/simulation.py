@@ -64,7 +64,7 @@ class Forecaster:
             steps = ends[:, None] + 1 - torch.arange(min(self.known, int(ends[0]) + 1), 0, -1)  # [O', L]
             step = self.network.start(self._batch(seen, y, steps[:, -self.warm_up :]), context=self.window)
             simulated = self._simulate(step, x[steps].to(self.device), noise[samples].to(self.device))  # [O', S', H, C]
-            found[places, samples] = self.frame.scaler.undo(simulated.cpu().double().numpy())
+            found[places, samples] = self.frame.unscale(simulated)
         return found
 
     def _batch(self, seen: Tensor, y: Tensor, steps: Tensor) -> SequenceBatch:

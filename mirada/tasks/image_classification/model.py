@@ -23,9 +23,8 @@ from mirada.metrics.classification import LabelScores, evaluate_labels
 from mirada.models.vit import ViT
 from mirada.predictions import ImagePrediction
 from mirada.tasks.classification.model import Classification
-from mirada.tasks.image_classification.preprocessor import ImagePreprocessor
-from mirada.tasks.model import Model
-from mirada.tasks.sequences import CELLS, validation
+from mirada.tasks.image_classification.data import ImagePreprocessor
+from mirada.tasks.model import CELLS, Model, validation
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
-from mirada.bundle import need
-from mirada.contracts import Loss
+from mirada.data.labels import shown_classes
 from mirada.tasks.image_classification.data import ImageClassificationData, ImageConfig
 from mirada.tasks.image_classification.model import ImageClassificationModel
-from mirada.tasks.image_classification.preprocessor import ImagePreprocessor
 from mirada.tasks.task import Task
 from mirada.training.losses import ClassLoss
 
@@ -23,6 +20,7 @@ class ImageClassificationTask(Task):
     model = ImageClassificationModel
     default_model = "vit"
     preparation = ImageClassificationData
+    loss = ClassLoss
     sections = {"data": ImageConfig}
     defaults = {"train": {"label_smoothing": 0.1, "validate_sentences": 5000, "max_batch_tokens": 512}}
 
@@ -33,20 +31,10 @@ class ImageClassificationTask(Task):
         data = card["data"]
         left_out = sum(data["excluded"].values())
         return [
-            ("labels", ", ".join(f"{label} {count:,}" if count else label for label, count in data["classes"].items())),
+            ("labels", shown_classes(data["classes"], 1000)),
             ("data", f"{data['training']:,} {data['noun']}, {data['format']}, {left_out:,} left out"),
             ("dev", f"{data['dev']:,} {data['noun']}" + (", held out of the data" if data["held_out"] else "")),
         ]
-
-    def keeps_output(self, base: ImagePreprocessor, preprocessor: ImagePreprocessor) -> bool:
-        return base.labels == preprocessor.labels
-
-    def open(self, files: Mapping[str, bytes], where: Path) -> ImagePreprocessor:
-        need(files, where, "pictures.json")
-        return ImagePreprocessor.read(files, where)
-
-    def loss(self, smoothing: float) -> Callable[[Any, Any], Loss]:
-        return ClassLoss(smoothing)
 
 
 TASK = ImageClassificationTask()

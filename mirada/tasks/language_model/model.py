@@ -21,13 +21,10 @@ from mirada.engines.torch import TorchEngine
 from mirada.errors import DataError, InputError, UsageError
 from mirada.metrics.perplexity import MEASURES, TextScores, divisor, evaluate_text
 from mirada.predictions import Prediction, ranked
-from mirada.tasks.language_model.data import Lines, Pen, read_lines
-from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor
+from mirada.tasks.language_model.data import read_lines
+from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor, Lines, Pen
 from mirada.tasks.likelihood import token_bits
 from mirada.tasks.model import DecodeOptions, GenerativeModel, check_count, check_text
-
-PIECE = 64
-"""Steps that gradients are propagated back, by default."""
 
 PASSAGES = 8
 """Passages of the dev set that a validation reads."""
@@ -101,12 +98,9 @@ def passages(ids: list[int], most: int) -> list[list[int]]:
 class LanguageModel(GenerativeModel):
     """A trained language model, opened from its bundle."""
 
+    example = 'mirada generate {path} "…"'
     network: StepwiseEncoder
     preprocessor: LanguageModelPreprocessor
-
-    @property
-    def try_it(self) -> str:
-        return f'mirada generate {self.path} "…"'
 
     @cached_property
     def engine(self) -> Engine:

@@ -8,20 +8,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from pydantic import Field
 
-from mirada.contracts import EOS, PAD, Rows, SequenceBatch
+from mirada.contracts import EOS, PAD, Rows, SequenceBatch, Sizes
 from mirada.data import report as reports
-from mirada.data.corpus import CHUNK, Corpus, batched, write_corpus
-from mirada.data.folder import FolderFiles
+from mirada.data.corpus import CHUNK, Corpus, batched
 from mirada.data.preparation import Preparation, Prepared
 from mirada.data.records import AnyRecord, Record, Sources
 from mirada.data.sources import TextSection
@@ -30,7 +29,6 @@ from mirada.data.survey import Survey, fingerprint
 from mirada.data.text import lines
 from mirada.data.tokenizer import Tokenizer
 from mirada.errors import DataError
-from mirada.tasks.masked_lm.preprocessor import MaskedLMPreprocessor
 
 SHORTEST = 4
 """Tokens in a document, below which it is left out: nothing can be hidden in it that could be found again."""
@@ -67,6 +65,25 @@ class Report(reports.Report):
     documents: int = 0
 
 
+@dataclass(frozen=True)
+class MaskedLMPreprocessor:
+    """The tokenizer of a masked language model."""
+
+    required = ("tokenizer.json",)
+    tokenizer: Tokenizer
+
+    @property
+    def sizes(self) -> Sizes:
+        return Sizes(self.tokenizer.size, self.tokenizer.size)
+
+    def files(self) -> dict[str, bytes]:
+        return {"tokenizer.json": self.tokenizer.to_json().encode("utf-8")}
+
+    @classmethod
+    def read(cls, files: Mapping[str, bytes], where: Path) -> MaskedLMPreprocessor:
+        return cls(Tokenizer.load(where / "tokenizer.json", files["tokenizer.json"]))
+
+
 class Document(NamedTuple):
     """A text, and where it begins."""
 
@@ -97,6 +114,7 @@ class MaskedData(Preparation[str]):
     noun = "document"
     fewest = 1
     report_type = Report
+    preprocessor_type = MaskedLMPreprocessor
     example_type = str
     data: DocumentsConfig
     report: Report
@@ -119,9 +137,8 @@ class MaskedData(Preparation[str]):
 
     def judge(self, survey: Survey) -> Iterator[tuple[str, Mask]]:
         yield "duplicate", ~first_of(survey.column(_HASH))
-        if survey.compared:
-            held = [fingerprint(text) for examples in survey.compared for text in examples]
-            yield "in_dev", np.isin(survey.column(_HASH), np.array(held, np.uint64))
+        held = [fingerprint(text) for examples in survey.compared for text in examples]
+        yield "in_dev", np.isin(survey.column(_HASH), np.array(held, np.uint64))
 
     def check_size(self, survey: Survey) -> None:
         different = len(np.unique(survey.column(_HASH)))
@@ -151,43 +168,23 @@ class MaskedData(Preparation[str]):
         return found
 
     def learn(self, survey: Survey) -> MaskedLMPreprocessor:
-        config = self.built["tokenizer"]
-        survey.notify(f"learning {config.unit}", 0, 0)
         self.report.words = sum(self.count_words(record) for record in survey.records())
-        if self.base:
-            return MaskedLMPreprocessor(self.base.tokenizer)
         texts = (record.fields[0] for record in survey.records())
-        return MaskedLMPreprocessor(config.learn(texts, self.report.words, mask=True))
+        return MaskedLMPreprocessor(self.tokenizer(survey, texts, self.report.words, mask=True))
 
     def encode(self, survey: Survey, preprocessor: MaskedLMPreprocessor, folder: Path) -> None:
         tokenizer = preprocessor.tokenizer
-        as_it_is: Any = list
 
-        def rows() -> Iterator[tuple[Any, Any, None]]:
+        def rows() -> Iterator[tuple[list[int], list[int], Record]]:
             for some in batched(survey.records(), CHUNK):
                 for record, ids in zip(some, tokenizer.encode([each.fields[0] for each in some]), strict=True):
                     if len(ids) < SHORTEST:
                         survey.leave_out(record, "too_few_tokens")
                     else:
-                        yield ids, [], None
+                        yield ids, [], record
 
-        corpus = write_corpus(
-            folder / "corpus",
-            rows(),  # cut into tokens already, where texts are expected
-            as_it_is,
-            as_it_is,
-            vocabulary=tokenizer.size,
-            longest=LONGEST,
-            too_long=lambda place, tokens: None,
-            progress=lambda done: survey.notify("tokenising", done, survey.good),
-        )
-        if not len(corpus):
-            raise DataError(f"{survey.source}: every document has fewer than {SHORTEST} tokens, or is in the dev set")
-        self.report.training = self.report.documents = len(corpus)
-        self.report.fingerprint, self.report.vocabulary = corpus.fingerprint, tokenizer.size
-
-    def read_preprocessor(self, folder: Path) -> MaskedLMPreprocessor:
-        return MaskedLMPreprocessor.read(FolderFiles(folder), folder)
+        corpus = self.write_corpus(survey, folder, rows(), vocabulary=tokenizer.size, longest=LONGEST)
+        self.report.documents, self.report.vocabulary = len(corpus), tokenizer.size
 
     def open_store(self, folder: Path, preprocessor: MaskedLMPreprocessor) -> Corpus:
         corpus = Corpus(folder / "corpus")

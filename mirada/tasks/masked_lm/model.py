@@ -20,10 +20,8 @@ from mirada.errors import InputError, UsageError
 from mirada.metrics.score import Evaluation, Score
 from mirada.models.bert import BertForPretraining
 from mirada.predictions import Prediction, ranked
-from mirada.tasks.masked_lm.data import DocumentsConfig, MaskedBatches, documents
-from mirada.tasks.masked_lm.preprocessor import MaskedLMPreprocessor
-from mirada.tasks.model import Model, check_count, check_text, check_texts
-from mirada.tasks.sequences import CELLS, pad
+from mirada.tasks.masked_lm.data import DocumentsConfig, MaskedBatches, MaskedLMPreprocessor, documents
+from mirada.tasks.model import CELLS, Model, check_count, check_text, check_texts, pad
 
 GAP = "[MASK]"
 """How a user writes a gap, whatever the vocabulary calls it."""

@@ -24,8 +24,8 @@ from torch import Tensor
 from mirada.contracts import EOS, PAD, Rows, SequenceBatch
 from mirada.data import report as reports
 from mirada.data.batching import Groups
-from mirada.data.corpus import CHUNK, Corpus, batched, write_corpus
-from mirada.data.folder import FolderFiles, open_numbers
+from mirada.data.corpus import CHUNK, Corpus, batched
+from mirada.data.folder import open_numbers
 from mirada.data.preparation import Preparation, Prepared
 from mirada.data.records import AnyRecord
 from mirada.data.splits import Mask, repeated
@@ -139,6 +139,7 @@ class TaggingData(Preparation[Example]):
     noun = "sentence"
     counted = "tagged sentences"
     report_type = Report
+    preprocessor_type = TaggingPreprocessor
     example_type = Example
     keeps = Preparation.keeps | {"contradiction"}
     data: TaggedConfig
@@ -223,32 +224,18 @@ class TaggingData(Preparation[Example]):
         return found
 
     def learn(self, survey: Survey) -> TaggingPreprocessor:
-        survey.notify("learning words", 0, 0)
         texts = (" ".join(record.fields[0]) for record in survey.records())
-        tokenizer = self.base.tokenizer if self.base else self.built["tokenizer"].learn(texts, survey.words)
-        return TaggingPreprocessor(tokenizer, self.labels)
+        return TaggingPreprocessor(self.tokenizer(survey, texts), self.labels)
 
     def encode(self, survey: Survey, preprocessor: TaggingPreprocessor, folder: Path) -> None:
         tokenizer, labels, longest = preprocessor.tokenizer, self.labels, self.data.max_tokens
         with open(folder / "numbers.f64", "wb") as numbers:
             self.marking = marking = Marking(survey, tokenizer, labels, longest, numbers)
-            rows: Any = marking.rows()  # cut into pieces already, where texts are expected
-            as_it_is: Any = list
-            corpus = write_corpus(
-                folder / "corpus",
-                rows,
-                as_it_is,
-                as_it_is,
-                vocabulary=max(tokenizer.size, len(labels) + 1),
-                longest=longest,
-                too_long=lambda place, tokens: None,
-                progress=lambda done: survey.notify("tokenising", done, survey.good),
-            )
-        if not len(corpus):
-            raise DataError(f"{survey.source}: all sentences have over {longest} tokens: raise data.max_tokens")
+            vocabulary = max(tokenizer.size, len(labels) + 1)
+            corpus = self.write_corpus(survey, folder, marking.rows(), vocabulary=vocabulary, longest=longest)
         self._check_dev()
         report = self.report
-        report.training, report.words, report.tags = len(corpus), marking.count, marking.tally()
+        report.words, report.tags = marking.count, marking.tally()
         report.fingerprint, report.vocabulary = marking.fingerprint(corpus.fingerprint), tokenizer.size
         report.notes = [
             *(f"{shown_path(path)}: {about}" for path, about in survey.source.files),
@@ -280,9 +267,6 @@ class TaggingData(Preparation[Example]):
             raise DataError(
                 f"the dev set has the tags {named}, {reason}; correct them, or give another dev set (--dev)"
             )
-
-    def read_preprocessor(self, folder: Path) -> TaggingPreprocessor:
-        return TaggingPreprocessor.read(FolderFiles(folder), folder)
 
     def read_dev(self, folder: Path, preprocessor: TaggingPreprocessor) -> Examples:
         dev: Examples = super().read_dev(folder, preprocessor)

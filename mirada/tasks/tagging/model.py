@@ -21,8 +21,7 @@ from mirada.data.text import shown_text
 from mirada.errors import DataError, InputError
 from mirada.metrics.tagging import NumberScores, TagScores, evaluate_numbers, evaluate_tags
 from mirada.predictions import Prediction
-from mirada.tasks.model import Model, check_texts
-from mirada.tasks.sequences import CELLS, pad
+from mirada.tasks.model import CELLS, Model, check_texts, pad
 from mirada.tasks.tagging.data import TaggingData
 from mirada.tasks.tagging.tags import Examples, TaggedConfig, TaggingPreprocessor, as_number, cut
 
@@ -90,12 +89,9 @@ def words_of(text: str) -> list[str]:
 class TaggingModel(Model):
     """A trained tagger, opened from its bundle."""
 
+    example = 'mirada tag {path} "…"'
     network: SequenceEncoder
     preprocessor: TaggingPreprocessor
-
-    @property
-    def try_it(self) -> str:
-        return f'mirada tag {self.path} "…"'
 
     @property
     def labels(self) -> list[str]:

@@ -94,6 +94,7 @@ def as_number(tag: str) -> float | None:
 class TaggingPreprocessor:
     """The tokenizer of a tagger, and its labels or the scale of its numbers."""
 
+    required = ("tokenizer.json", "tags.json", "words.u64")
     tokenizer: Tokenizer
     labels: list[str]
     """None if the tags are numbers."""

@@ -17,9 +17,8 @@ from mirada.data.images.format import Format
 from mirada.data.images.pixels import Pixels
 from mirada.errors import BundleError, ConfigError, DataError, InputError
 from mirada.models.vit import ViTConfig
-from mirada.tasks.image_classification.data import Report
+from mirada.tasks.image_classification.data import ImagePreprocessor, Report
 from mirada.tasks.image_classification.model import ImageClassification, ImageClassificationModel
-from mirada.tasks.image_classification.preprocessor import ImagePreprocessor
 from mirada.tasks.image_classification.task import ImageClassificationTask
 from mirada.training.run import build
 

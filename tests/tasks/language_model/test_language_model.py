@@ -19,10 +19,9 @@ from mirada.decoding import DecodeConfig, decode
 from mirada.errors import DataError, InputError, UsageError
 from mirada.models.encoder import EncoderConfig, TransformerEncoder
 from mirada.models.rnn import RecurrentConfig, RecurrentEncoder
-from mirada.tasks.language_model.data import Spelling, lines_of
 from mirada.tasks.language_model.model import LanguageModel, passages
-from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor
-from mirada.tasks.language_model.task import LanguageModelTask, Windows
+from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor, Spelling, lines_of
+from mirada.tasks.language_model.task import LanguageModelTask
 from mirada.tasks.likelihood import token_bits, windows
 from mirada.training.losses import NextTokenLoss
 from mirada.training.run import check_config
@@ -53,7 +52,7 @@ def batches(folder: Path, size: int = 200, rows: int = 4, length: int = 7, shuff
     chance = np.random.default_rng(3)
     ids = " ".join(map(str, chance.integers(UNK, V, size)))
     stream = write_stream(folder, [ids], lambda texts: [[int(id) for id in text.split()] for text in texts], V)
-    return (Windows if shuffled else StreamBatches)(stream, rows, length, 1, shuffled)
+    return StreamBatches(stream, rows, length, 1, shuffled)
 
 
 def total(network: StepwiseEncoder, plan: StreamBatches, epoch: int = 0) -> float:
