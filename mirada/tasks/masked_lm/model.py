@@ -72,9 +72,6 @@ class MaskedScores(Evaluation):
 
     unit = "hidden words"
 
-    def as_text(self) -> str:
-        return "\n".join([f"hidden words: {self.size:,}", "", *self.text_of_scores()]) + "\n"
-
 
 class MaskedLanguageModel(Model):
     """A trained masked language model, opened from its bundle."""
