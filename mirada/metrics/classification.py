@@ -75,7 +75,9 @@ class LabelScores(Evaluation):
             yield f"{wrong[true, predicted]:>10,}  {true_label} taken for {other}"
 
 
-def evaluate_labels(truth: Sequence[int], predicted: Sequence[int], labels: Sequence[str]) -> LabelScores:
+def evaluate_labels(
+    truth: Sequence[int], predicted: Sequence[int], labels: Sequence[str], kind: type[LabelScores] = LabelScores
+) -> LabelScores:
     """Score one classification of a test set; classes are indices into `labels`."""
     check_sizes("example", truth, predicted)
     y, guess = np.array(truth), np.array(predicted)
@@ -87,7 +89,7 @@ def evaluate_labels(truth: Sequence[int], predicted: Sequence[int], labels: Sequ
     majority = Score(
         "majority", percent(commonest.count, len(y)), f"accuracy of always saying:{shown(commonest.label)}"
     )
-    return LabelScores(
+    return kind(
         size=len(y),
         scores=(accuracy, macro, majority),
         classes=rows,

@@ -221,7 +221,5 @@ def naive_scale(training: Numbers, period: int | None, names: Sequence[str]) -> 
     for name, size in zip(names, scale, strict=True):
         if not size > 0:
             what = f"repeats itself exactly every {m:,} steps" if period else "never changes"
-            raise DataError(
-                f"the column {shown_text(name)} {what} in the training set, so it has no MASE; leave it out"
-            )
+            raise DataError(f"the column {shown_text(name)} {what} in the training set: it has no MASE; leave it out")
     return scale

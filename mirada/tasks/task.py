@@ -81,10 +81,8 @@ class Task:
             name, added = self.length
             size, room = getattr(built["data"], name), built["model"].max_length
             if size + added > room:
-                raise ConfigError(
-                    f"data.{name}={size}: the model takes {room - added}; lower it, or --set "
-                    f"model.max_length={size + added}"
-                )
+                enough = f"--set model.max_length={size + added}"
+                raise ConfigError(f"data.{name}={size}: the model takes {room - added}; lower it, or {enough}")
 
     def about(self, values: Values) -> dict[str, Any]:
         """What its bundles' cards say besides."""

@@ -181,10 +181,8 @@ class CaptionRecords:
         """Refuse tables none of whose images can be read."""
         bad = [found for found in self.images.values() if isinstance(found, BadImage)]
         if bad and len(bad) == len(self.images):
-            raise DataError(
-                f"{self}: none of its {len(bad):,} images can be read; the first of them, {bad[0]}; file names are "
-                "taken from the table's own folder"
-            )
+            found = f"{self}: none of its {len(bad):,} images can be read; the first of them, {bad[0]}"
+            raise DataError(f"{found}; file names are relative to the table's own folder")
 
 
 class Scene(NamedTuple):
@@ -340,9 +338,7 @@ def read_captions(path: str, columns: tuple[str, ...] = ()) -> Iterator[tuple[st
         if not wrong and (image, caption) in seen:
             wrong = "the image has this caption already"
         if wrong:
-            raise DataError(
-                f"{record.file}, line {record.line}: {wrong}; a test set has to be whole: correct it or remove it"
-            )
+            raise DataError(f"{record.file}, line {record.line}: {wrong}; a test set is read whole: correct it")
         seen.add((image, caption))
         sound.append(record)
     for scene in scenes_of(sound):

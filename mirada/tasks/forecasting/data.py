@@ -256,9 +256,7 @@ class ForecastingData(Preparation[Timeline]):
         timeline, report = split(data, base.names if base else ())
         above = header(timeline.names)
         if len(set(above)) < len(above):
-            raise DataError(
-                f"{data.files[0]}: forecasts of {', '.join(timeline.names)} need names that differ; rename one"
-            )
+            raise DataError(f"{data.files[0]}: {', '.join(timeline.names)} need names that differ; rename one")
         naive_scale(timeline.values[: timeline.training], data.period, timeline.names)  # MASE needs it at the end
         return timeline, report
 

@@ -159,10 +159,8 @@ class ForecastingModel(Model):
                 raise DataError(f"an array of shape {values.shape} is not a table of finite numbers, steps × columns")
             series = Series(self.preprocessor.names, values, None, np.arange(1, len(values) + 1), [])
         if len(series.names) != C:
-            found = ", ".join(map(shown_text, series.names))
-            raise DataError(
-                f"{where}: has {found} where the model {self.path} needs {C}: {', '.join(self.preprocessor.names)}"
-            )
+            found, needed = (", ".join(map(shown_text, names)) for names in (series.names, self.preprocessor.names))
+            raise DataError(f"{where}: has {found} where the model {self.path} needs {C}: {needed}")
         season = self.preprocessor.frame.period or 1
         if len(series.values) <= season:
             needs = f"a model with a season of {season} steps" if season > 1 else "a model"

@@ -193,9 +193,7 @@ class ImageClassificationData(ImagePreparation[Example], LabelledPreparation[Exa
             return ImagePreprocessor(self.labels, self.base.format)
         model, frames = self.built["model"], self.images.source.frames
         if frames % (model.frames or 1):
-            raise DataError(
-                f"{survey.source}: {frames} frames cannot be cut into patches that are model.frames={model.frames} deep"
-            )
+            raise DataError(f"{survey.source}: {frames} frames do not divide into model.frames={model.frames}")
         channels, height, width = self.data.choose(self.images.appearance, model.patch_for)
         format_ = Format((channels, frames, height, width), (), (), self.images.source.scale)
         return ImagePreprocessor(self.labels, format_)
@@ -267,9 +265,7 @@ def _check_classes(images: ImageRecords, sound: set[str]) -> None:
     """Refuse a class none of whose images can be read."""
     for label, fault in images.faulty.items():
         if label not in sound:
-            raise DataError(
-                f"{images}: no image of the class {shown_text(label)} can be read; the first of them, {fault}"
-            )
+            raise DataError(f"{images}: no image of the class {shown_text(label)} can be read; the first, {fault}")
 
 
 def _pixels(source: Folder | Archive, places: Sequence[int], frames: int) -> Iterator[Pixels]:

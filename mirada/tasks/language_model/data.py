@@ -160,10 +160,8 @@ class LanguageModelData(Preparation[str]):
     def check_size(self, survey: Survey) -> None:
         whole = int(survey.column(0).sum())
         if whole < MIN_CHARACTERS:
-            raise DataError(
-                f"{survey.source}: {whole:,} characters in {len(survey):,} lines; training needs at least "
-                f"{MIN_CHARACTERS}, and many thousands to be of use"
-            )
+            found = f"{whole:,} characters in {len(survey):,} lines"
+            raise DataError(f"{survey.source}: {found}; training needs at least {MIN_CHARACTERS}")
 
     def split(self, survey: Survey) -> Lines:
         whole = int(survey.column(0).sum())
@@ -196,10 +194,8 @@ class LanguageModelData(Preparation[str]):
         spelling, tokenizer, report = preprocessor.spelling, preprocessor.tokenizer, self.report
         report.dev_tokens = len(spelling.read("".join(self._dev)))
         if report.dev_tokens < 2:
-            raise DataError(
-                f"the dev set has {report.dev_characters:,} characters and {report.dev_tokens} tokens, too little to "
-                "evaluate with; give a longer text, or a larger share: --set data.hold_out=0.2"
-            )
+            found = f"the dev set has {report.dev_characters:,} characters and {report.dev_tokens} tokens"
+            raise DataError(f"{found}, too few; give a longer text, or a larger share: --set data.hold_out=0.2")
         begun = iter([[BOS]])
 
         def encode(parts: Sequence[str]) -> list[list[int]]:

@@ -45,10 +45,7 @@ class LanguageModelTask(Task):
     def check(self, built: Mapping[str, Any]) -> None:
         super().check(built)
         if built["tokenizer"].normalize:
-            raise ConfigError(
-                "tokenizer.normalize=true: a language model reads and writes a text as it is, to the last space; leave "
-                "it out"
-            )
+            raise ConfigError("tokenizer.normalize=true: a language model writes a text as it is; leave it out")
 
     def describe(self, card: Mapping[str, Any]) -> list[tuple[str, str]]:
         data = card["data"]

@@ -192,10 +192,7 @@ class TaggingData(Preparation[Example]):
         firsts = [] if self.alphabet.numbers else list(self.alphabet.places.values())
         free = distinct[np.isin(distinct, sentences[firsts], invert=True)] if firsts else distinct[:-1]
         if not len(free):
-            raise DataError(
-                f"{survey.source}: every sentence is needed to learn from, as each has a tag for the first time; give "
-                "a dev file (--dev), or more sentences"
-            )
+            raise DataError(f"{survey.source}: every sentence has a tag of its own to learn; give a dev file (--dev)")
         share = min(MOST_HELD, max(1, round(self.data.hold_out * len(distinct))))
         return np.isin(survey.kept(_WORDS), free[:share])
 
@@ -218,9 +215,7 @@ class TaggingData(Preparation[Example]):
                 )
             return self.known.labels
         if len(found) < 2:
-            raise DataError(
-                f"{survey.source}: all words have the tag {shown_text(found[0])}; there is nothing to learn"
-            )
+            raise DataError(f"{survey.source}: all words have the tag {shown_text(found[0])}; nothing to learn")
         return found
 
     def learn(self, survey: Survey) -> TaggingPreprocessor:
@@ -353,9 +348,7 @@ class Marking:
             return 0.0, 1.0
         deviation = float(np.sqrt(self._squares / self.count))
         if not deviation > 1e-12 * abs(self._mean):
-            raise DataError(
-                f"{self.survey.source}: all words have the number {self._mean:g}; there is nothing to learn"
-            )
+            raise DataError(f"{self.survey.source}: all words have the number {self._mean:g}; nothing to learn")
         return self._mean, deviation
 
     def tally(self) -> dict[str, int]:

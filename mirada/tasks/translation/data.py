@@ -81,6 +81,7 @@ class TranslationData(Preparation[Any]):
     """Sentence pairs, each with one translation or several."""
 
     noun = "pair"
+    counted = "usable sentence pairs"
     fewest = 20
     preprocessor_type = TranslationPreprocessor
     key_types = "QQQI"
@@ -119,13 +120,6 @@ class TranslationData(Preparation[Any]):
 
     def show(self, record: AnyRecord) -> str:
         return shown_fields(record.fields[:2])
-
-    def check_size(self, survey: Survey) -> None:
-        if survey.good < self.fewest:
-            raise DataError(
-                f"{survey.source}: {survey.good} usable sentence pair{'s' * (survey.good != 1)}{survey.excluded}; "
-                f"training needs at least {self.fewest}, and thousands to be of use"
-            )
 
     def read_examples(self, paths: Sequence[str], survey: Survey) -> Examples:
         """A dev or test set; refused when it is in other languages than the data is said to be in."""
@@ -227,9 +221,7 @@ class TranslationData(Preparation[Any]):
                 waiting |= _targets(groups[source])
         survey.release(np.isin(survey.column(_SOURCE), np.array(list(back), np.uint64)))
         if len(back) == len(groups):
-            raise DataError(
-                "no sentence could be held out: every translation occurs many times; give a dev file (--dev)"
-            )
+            raise DataError("every translation occurs many times, so none can be held out; give a dev file (--dev)")
         return [
             (records[0].fields[0], tuple(dict.fromkeys(target for record in records for target in record.fields[1:])))
             for hashed, records in groups.items()

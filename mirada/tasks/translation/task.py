@@ -35,9 +35,7 @@ class TranslationTask(Task):
     def check(self, built: Mapping[str, Any]) -> None:
         super().check(built)
         if not built["tokenizer"].joint and built["model"].tie == "all":
-            raise ConfigError(
-                "tokenizer.joint=false gives two vocabularies, so embeddings cannot all be tied: --set model.tie=output"
-            )
+            raise ConfigError("tokenizer.joint=false: two vocabularies cannot be tied; add --set model.tie=output")
 
     def about(self, values: Values) -> dict[str, Any]:
         data = values["data"]

@@ -144,7 +144,7 @@ def test_tables_that_are_none(tmp_path: Path) -> None:
 
 
 def test_reading_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_CELLS", 4)
+    monkeypatch.setattr(module, "MAX_CELLS", 4)
     text = "t,x,y\n2024-01-01,1,2\n2024-01-02,1,2\n2024-01-03,1,2\n"
     assert len(read(tmp_path, text, ["x"]).values) == 3
     fault(tmp_path, text, "line 4: more than 4 cells", columns=["x", "y"])
@@ -194,7 +194,7 @@ def test_nothing_but_missing_values(tmp_path: Path, missing: Missing) -> None:
 
 def test_columns_that_never_overlap(tmp_path: Path) -> None:
     text = "t,x,y\n2024-01-01,1,\n2024-01-02,2,\n2024-01-03,,3\n2024-01-04,,4\n"
-    fault(tmp_path, text, "no row lies between", columns=["x", "y"], missing="interpolate")
+    fault(tmp_path, text, "no values at the same time", columns=["x", "y"], missing="interpolate")
 
 
 # --- times ---

@@ -19,10 +19,9 @@ from mirada.decoding import DecodeConfig, decode
 from mirada.errors import DataError, InputError, UsageError
 from mirada.models.encoder import EncoderConfig, TransformerEncoder
 from mirada.models.rnn import RecurrentConfig, RecurrentEncoder
-from mirada.tasks.language_model.model import LanguageModel, passages
+from mirada.tasks.language_model.model import LanguageModel, passages, token_bits, windows
 from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor, Spelling, lines_of
 from mirada.tasks.language_model.task import LanguageModelTask
-from mirada.tasks.likelihood import token_bits, windows
 from mirada.training.losses import NextTokenLoss
 from mirada.training.run import check_config
 
