@@ -199,7 +199,7 @@ def twice(rows: list[Sentence]) -> list[Sentence]:
 @pytest.mark.parametrize(
     ("rows", "tags", "numeric", "note"),
     [
-        (twice(numbered(20)), "auto", False, "20 different whole numbers; for numbers: --set data.tags=numbers"),
+        (twice(numbered(20)), "auto", False, "20 whole numbers; or else: --set data.tags=numbers"),
         (numbered(60), "auto", True, "taken for numbers, as all of them are; for labels: --set data.tags=labels"),
         (numbered(20, "{}.5"), "auto", True, "taken for numbers"),
         (numbered(20), "numbers", True, "taken for numbers"),
