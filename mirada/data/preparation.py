@@ -39,8 +39,8 @@ Example = TypeVar("Example")
 class Preparation(Generic[Example]):
     """How the data of one task is prepared; made anew for each set of data.
 
-    A task of its own needs `preprocessor_type`, `open`, `example`, `learn`, `encode`, `open_store`, `batches` and
-    `summary`, and `hold_out` (or `split`) for data without a dev set; all else has a default.
+    A task of its own needs `preprocessor_type`, `open`, `example`, `learn`, `encode`, `open_store` and `batches`,
+    and `hold_out` (or `split`) for data without a dev set; all else has a default.
     """
 
     noun: ClassVar[str] = "record"
@@ -301,9 +301,20 @@ class Preparation(Generic[Example]):
         """The training set in batches of so many tokens."""
         raise NotImplementedError
 
+    @classmethod
+    def describe(cls, data: Mapping[str, Any], nouns: str = "") -> list[tuple[str, str]]:
+        """What is known about the data, as names and texts, from its report as plain values."""
+        nouns, left_out = nouns or f"{cls.noun}s", sum(data["excluded"].values())
+        return [
+            ("data", f"{data['training']:,} {nouns}, {data['words']:,} words, {left_out:,} left out"),
+            ("dev", f"{data['dev']:,} {nouns}" + (", held out of the data" if data["held_out"] else "")),
+            ("vocabulary", f"{data['vocabulary']:,}"),
+        ]
+
     def summary(self, prepared: Prepared) -> str:
         """The data in one line, for a person."""
-        raise NotImplementedError
+        lines = ((name, shown_fields((text,), width=200)) for name, text in self.describe(prepared.report()))
+        return "; ".join(f"{name}: {text}" for name, text in lines)
 
     def notes(self, prepared: Prepared) -> list[str]:
         return prepared.about.notes

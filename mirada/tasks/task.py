@@ -90,22 +90,7 @@ class Task:
 
     def describe(self, card: Mapping[str, Any]) -> list[tuple[str, str]]:
         """Lines of `mirada info`, as name and text, from a bundle's card."""
-        data, nouns = card["data"], self.nouns(card["data"])
-        left_out = sum(data["excluded"].values())
-        return [
-            *self.facts(card),
-            ("data", f"{data['training']:,} {nouns}, {data['words']:,} words, {left_out:,} left out"),
-            ("dev", f"{data['dev']:,} {nouns}" + (", held out of the data" if data["held_out"] else "")),
-            ("vocabulary", f"{data['vocabulary']:,}"),
-        ]
-
-    def facts(self, card: Mapping[str, Any]) -> list[tuple[str, str]]:
-        """Lines of `describe` about what the task predicts."""
-        return []
-
-    def nouns(self, data: Mapping[str, Any]) -> str:
-        """What the examples are called."""
-        return f"{self.preparation.noun}s"
+        return self.preparation.describe(card["data"])
 
     @property
     def report(self) -> type[Report]:

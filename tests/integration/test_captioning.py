@@ -80,7 +80,7 @@ def test_batches_and_beams_do_not_mix_pictures_up(model: CaptionModel) -> None:
 def test_the_command_line_trains_asks_scores_and_tells(table: Path, tmp_path: Path) -> None:
     done = run("train", table, "--task", "captioning", "--out", tmp_path / "b", "--preset", "tiny", "--steps", 2, *ONE)
     assert done.returncode == 0, done.stderr
-    assert "360 captions of 360 images, 8×8, rgb, 40 dev (held out: none of them is in training)" in done.stderr
+    assert "images: 360, 8×8, rgb; dev: 40 images, held out of the data" in done.stderr
     assert f"try: mirada caption {tmp_path / 'b'} image.png" in done.stderr
     about = run("info", tmp_path / "b").stdout
     assert "task        captioning" in about

@@ -14,7 +14,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -307,21 +307,20 @@ class CaptioningData(ImagePreparation[Scene]):
         corpus.source.check(len(training), longest=1, shortest=1)
         return CaptionStore(training, corpus)
 
-    def _patches(self, prepared: Prepared) -> int:
-        rows, columns = self.built["model"].grid(prepared.preprocessor.format.shape)
-        return int(rows * columns)
-
     def batches(self, prepared: Prepared, tokens: int, seed: int) -> CaptionBatches:
         store, format_, mark = prepared.store, prepared.preprocessor.format, prepared.about.fingerprint
-        return CaptionBatches(store.corpus, tokens, seed, store.pixels, format_, self._patches(prepared), mark)
+        rows, columns = self.built["model"].grid(format_.shape)
+        return CaptionBatches(store.corpus, tokens, seed, store.pixels, format_, rows * columns, mark)
 
-    def summary(self, prepared: Prepared) -> str:
-        report = prepared.about
-        held = f", {report.dev:,} dev" + (" (held out: none of them is in training)" if report.held_out else "")
-        return (
-            f"{report.training:,} captions of {report.images:,} images, {report.format}{held}, "
-            f"{self._patches(prepared):,} patches each, {report.vocabulary:,} units"
-        )
+    @classmethod
+    def describe(cls, data: Mapping[str, Any], nouns: str = "") -> list[tuple[str, str]]:
+        left_out = sum(data["excluded"].values())
+        return [
+            ("data", f"{data['training']:,} captions, {left_out:,} left out"),
+            ("images", f"{data['images']:,}, {data['format']}"),
+            ("dev", f"{data['dev']:,} images" + (", held out of the data" if data["held_out"] else "")),
+            ("vocabulary", f"{data['vocabulary']:,}"),
+        ]
 
 
 def _pixels(path: str) -> Pixels:

@@ -31,15 +31,5 @@ class CaptioningTask(Task):
         super().check(built)
         built["data"].check(built["model"].patch_for)
 
-    def describe(self, card: Mapping[str, Any]) -> list[tuple[str, str]]:
-        data = card["data"]
-        left_out = sum(data["excluded"].values())
-        return [
-            ("data", f"{data['training']:,} captions, {left_out:,} left out"),
-            ("images", f"{data['images']:,}, {data['format']}"),
-            ("dev", f"{data['dev']:,} images" + (", held out of the data" if data["held_out"] else "")),
-            ("vocabulary", f"{data['vocabulary']:,}"),
-        ]
-
 
 TASK = CaptioningTask()

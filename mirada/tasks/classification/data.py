@@ -244,8 +244,7 @@ class ClassificationData(LabelledPreparation[tuple[str, str]]):
     def batches(self, prepared: Prepared, tokens: int, seed: int) -> LabelledBatches:
         return LabelledBatches(prepared.store, tokens, seed, prepared.preprocessor.parts)
 
-    def summary(self, prepared: Prepared) -> str:
-        report = prepared.about
-        held = f", {report.dev:,} dev" + (" (held out, the same share of each class)" if report.held_out else "")
-        units = f"{report.vocabulary:,} {prepared.preprocessor.tokenizer.unit}"
-        return f"{report.training:,} training {self.nouns} ({shown_classes(report.classes)}){held}, {units}"
+    @classmethod
+    def describe(cls, data: Mapping[str, Any], nouns: str = "") -> list[tuple[str, str]]:
+        nouns = "pairs" if data["parts"] > 1 else "texts"
+        return [("labels", shown_classes(data["classes"], 1000)), *super().describe(data, nouns)]

@@ -7,7 +7,6 @@ from typing import Any
 
 from torch import nn
 
-from mirada.data.labels import shown_classes
 from mirada.data.tokenizer import TokenizerConfig
 from mirada.models.bag import Bag
 from mirada.tasks.classification.data import LONGEST, ClassificationData, LabelledConfig
@@ -40,12 +39,6 @@ class ClassificationTask(Task):
         room = built["model"].max_length - 2
         longest = room if built["model"].name == "bag" else min(LONGEST, room)
         return {**built, "data": built["data"].model_copy(update={"max_tokens": longest})}
-
-    def facts(self, card: Mapping[str, Any]) -> list[tuple[str, str]]:
-        return [("labels", shown_classes(card["data"]["classes"], 1000))]
-
-    def nouns(self, data: Mapping[str, Any]) -> str:
-        return "pairs" if data["parts"] > 1 else "texts"
 
     def fit(self, network: nn.Module, prepared: Prepared, built: Mapping[str, Any]) -> list[str]:
         if isinstance(network, Bag):

@@ -306,9 +306,12 @@ class ForecastingData(Preparation[Timeline]):
         stride = min(max(1, window // 2), max(1, len(training) // WINDOWS))
         return Windows(training, prepared.preprocessor.frame, window, stride, max(1, tokens // window), seed)
 
-    def summary(self, prepared: Prepared) -> str:
-        r = prepared.about
-        span = f" from {r.begin} to {r.end}, {r.step} apart" if r.begin else ""
-        since = f" (the last, since {r.split})" if r.split else " (the last)"
-        held = f"{r.dev:,} rows {'held out' if r.held_out else 'of the dev table'}{since}"
-        return f"{r.rows:,} rows of {', '.join(r.columns)}{span}; {r.training:,} to learn from, {held}"
+    @classmethod
+    def describe(cls, data: Mapping[str, Any], nouns: str = "") -> list[tuple[str, str]]:
+        span = f", {data['begin']} to {data['end']}, {data['step']} apart" if data["begin"] else ""
+        return [
+            ("columns", ", ".join(data["columns"])),
+            ("data", f"{data['rows']:,} rows{span}; {data['training']:,} learned from"),
+            ("dev", f"{data['dev']:,} rows" + (", the last, held out of the data" if data["held_out"] else "")),
+            ("season", f"{data['period']:,} steps" if data["period"] else "none"),
+        ]

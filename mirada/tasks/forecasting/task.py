@@ -45,16 +45,6 @@ class ForecastingTask(Task):
             smoothing = built["train"].label_smoothing
             raise ConfigError(f"train.label_smoothing={smoothing:g}: numbers are forecast, there is no label to smooth")
 
-    def describe(self, card: Mapping[str, Any]) -> list[tuple[str, str]]:
-        data = card["data"]
-        span = f", {data['begin']} to {data['end']}, {data['step']} apart" if data["begin"] else ""
-        return [
-            ("columns", ", ".join(data["columns"])),
-            ("data", f"{data['rows']:,} rows{span}; {data['training']:,} learned from"),
-            ("dev", f"{data['dev']:,} rows" + (", the last, held out of the data" if data["held_out"] else "")),
-            ("season", f"{data['period']:,} steps" if data["period"] else "none"),
-        ]
-
     def network(self, settings: Any, preprocessor: Any) -> nn.Module:
         """With an output of zeros: until it has learned something, it is the naive forecast."""
         network = super().network(settings, preprocessor)

@@ -14,7 +14,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -230,30 +230,20 @@ class ImageClassificationData(ImagePreparation[Example], LabelledPreparation[Exa
             raise DataError(f"{folder / 'training.labels.npy'}: is damaged (the numbers of labels and images differ)")
         return ImageStore(training, truth)
 
-    def _patches(self, prepared: Prepared) -> int:
-        return int(self.built["model"].patches(prepared.preprocessor.format.shape))
-
     def batches(self, prepared: Prepared, tokens: int, seed: int) -> ImageBatches:
-        report = prepared.about
-        return ImageBatches(
-            prepared.store.pixels,
-            prepared.store.truth,
-            prepared.preprocessor.format,
-            report.fingerprint,
-            self._patches(prepared),
-            tokens,
-            seed,
-            augment=report.augmented,
-            flip=self.data.flip,
-        )
+        store, format_, report = prepared.store, prepared.preprocessor.format, prepared.about
+        patches = self.built["model"].patches(format_.shape)
+        name, changes = report.fingerprint, {"augment": report.augmented, "flip": self.data.flip}
+        return ImageBatches(store.pixels, store.truth, format_, name, patches, tokens, seed, **changes)
 
-    def summary(self, prepared: Prepared) -> str:
-        report = prepared.about
-        held = f", {report.dev:,} dev" + (" (held out, the same share of each class)" if report.held_out else "")
-        return (
-            f"{report.training:,} training {report.noun}, {report.format} ({shown_classes(report.classes)}){held}, "
-            f"{self._patches(prepared):,} patches each"
-        )
+    @classmethod
+    def describe(cls, data: Mapping[str, Any], nouns: str = "") -> list[tuple[str, str]]:
+        left_out = sum(data["excluded"].values())
+        return [
+            ("labels", shown_classes(data["classes"], 1000)),
+            ("data", f"{data['training']:,} {data['noun']}, {data['format']}, {left_out:,} left out"),
+            ("dev", f"{data['dev']:,} {data['noun']}" + (", held out of the data" if data["held_out"] else "")),
+        ]
 
     def notes(self, prepared: Prepared) -> list[str]:
         report = prepared.about

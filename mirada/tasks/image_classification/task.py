@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mirada.data.labels import shown_classes
 from mirada.tasks.image_classification.data import ImageClassificationData, ImageConfig
 from mirada.tasks.image_classification.model import ImageClassificationModel
 from mirada.tasks.task import Task
@@ -26,15 +25,6 @@ class ImageClassificationTask(Task):
 
     def check(self, built: Mapping[str, Any]) -> None:
         built["data"].check(built["model"].patch_for)
-
-    def describe(self, card: Mapping[str, Any]) -> list[tuple[str, str]]:
-        data = card["data"]
-        left_out = sum(data["excluded"].values())
-        return [
-            ("labels", shown_classes(data["classes"], 1000)),
-            ("data", f"{data['training']:,} {data['noun']}, {data['format']}, {left_out:,} left out"),
-            ("dev", f"{data['dev']:,} {data['noun']}" + (", held out of the data" if data["held_out"] else "")),
-        ]
 
 
 TASK = ImageClassificationTask()

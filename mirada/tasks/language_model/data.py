@@ -11,10 +11,11 @@ A text is handed on line by line, each with its line end (CR LF is read as LF).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from pydantic import Field
@@ -235,13 +236,14 @@ class LanguageModelData(Preparation[str]):
         length = self.data.length or PIECE
         return StreamBatches(prepared.store, max(1, tokens // length), length, seed, not self.data.carry)
 
-    def summary(self, prepared: Prepared) -> str:
-        report = prepared.about
-        held = " (held out, the end of the text)" if report.held_out else ""
-        return (
-            f"{report.characters:,} characters in {report.lines:,} lines, {report.tokens:,} tokens; dev "
-            f"{report.dev_characters:,} characters{held}; {report.vocabulary:,} {report.unit}"
-        )
+    @classmethod
+    def describe(cls, data: Mapping[str, Any], nouns: str = "") -> list[tuple[str, str]]:
+        left_out = sum(data["excluded"].values())
+        return [
+            ("data", f"{data['characters']:,} characters, {data['lines']:,} lines, {left_out:,} left out"),
+            ("dev", f"{data['dev_characters']:,} characters" + (", the end of the text" if data["held_out"] else "")),
+            ("vocabulary", f"{data['vocabulary']:,} {data['unit']}"),
+        ]
 
     def notes(self, prepared: Prepared) -> list[str]:
         report = prepared.about

@@ -47,14 +47,5 @@ class LanguageModelTask(Task):
         if built["tokenizer"].normalize:
             raise ConfigError("tokenizer.normalize=true: a language model writes a text as it is; leave it out")
 
-    def describe(self, card: Mapping[str, Any]) -> list[tuple[str, str]]:
-        data = card["data"]
-        left_out = sum(data["excluded"].values())
-        return [
-            ("data", f"{data['characters']:,} characters, {data['lines']:,} lines, {left_out:,} left out"),
-            ("dev", f"{data['dev_characters']:,} characters" + (", the end of the text" if data["held_out"] else "")),
-            ("vocabulary", f"{data['vocabulary']:,} {data['unit']}"),
-        ]
-
 
 TASK = LanguageModelTask()

@@ -178,14 +178,6 @@ class MaskedData(Preparation[str]):
         side, name, tokenizer = prepared.store.source, prepared.store.fingerprint, prepared.preprocessor.tokenizer
         return MaskedBatches(side.ids, side.offsets, tokenizer, self.data, tokens, seed, name)
 
-    def summary(self, prepared: Prepared) -> str:
-        report = prepared.about
-        held = " (held out)" if report.held_out else ""
-        return (
-            f"{report.documents:,} documents, {report.words:,} words, {report.dev:,} dev{held}, "
-            f"{report.vocabulary:,} subwords"
-        )
-
 
 class MaskedBatches:
     """Pairs of spans with hidden words. A row is (A begins, A ends, B begins, B ends, whether B follows A, noise)."""

@@ -10,7 +10,7 @@ A word is cut by itself, and its first piece stands for it: there the model answ
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -273,16 +273,10 @@ class TaggingData(Preparation[Example]):
         store, name, feedback = prepared.store, prepared.about.fingerprint, self.built["model"].name == "jordan"
         return TaggedBatches(store.corpus, tokens, seed, store.numbers, prepared.preprocessor, name, feedback)
 
-    def summary(self, prepared: Prepared) -> str:
-        report = prepared.about
-        tags: TaggingPreprocessor = prepared.preprocessor
-        held = f", {report.dev:,} dev" + (" (held out)" if report.held_out else "")
-        scale = f"numbers, {tags.mean:.4g} ± {tags.deviation:.4g}"
-        about = scale if tags.numeric else shown_classes(report.tags)
-        return (
-            f"{report.training:,} training sentences, {report.words:,} words ({about}){held}, "
-            f"{report.vocabulary:,} {tags.tokenizer.unit}"
-        )
+    @classmethod
+    def describe(cls, data: Mapping[str, Any], nouns: str = "") -> list[tuple[str, str]]:
+        scale = "numbers, {:.4g} ± {:.4g}".format(*data["scale"]) if data["scale"] else ""
+        return [("tags", scale or shown_classes(data["tags"], 1000)), *super().describe(data)]
 
 
 def _named(tags: Sequence[str]) -> str:

@@ -8,7 +8,6 @@ from typing import Any
 from torch import nn
 
 from mirada.contracts import Loss
-from mirada.data.labels import shown_classes
 from mirada.data.tokenizer import TokenizerConfig
 from mirada.tasks.model import start_from_vectors
 from mirada.tasks.tagging.data import TaggingData
@@ -39,11 +38,6 @@ class TaggingTask(Task):
     }
     used = ("data",)
     length = ("max_tokens", 2)  # a first and a last token
-
-    def facts(self, card: Mapping[str, Any]) -> list[tuple[str, str]]:
-        data = card["data"]
-        scale = "numbers, {:.4g} ± {:.4g}".format(*data["scale"]) if data["scale"] else ""
-        return [("tags", scale or shown_classes(data["tags"], 1000))]
 
     def fit(self, network: nn.Module, prepared: Prepared, built: Mapping[str, Any]) -> list[str]:
         return start_from_vectors(network, prepared.preprocessor.tokenizer, built["data"].vectors)

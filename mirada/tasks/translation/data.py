@@ -276,11 +276,6 @@ class TranslationData(Preparation[Any]):
     def batches(self, prepared: Prepared, tokens: int, seed: int) -> Batches:
         return Batches(prepared.store, tokens, seed)
 
-    def summary(self, prepared: Prepared) -> str:
-        report = prepared.about
-        held = " (held out of the data: no sentence of it is in training)" if report.held_out else ""
-        return f"{report.training:,} training pairs, {report.dev:,} dev{held}, {report.vocabulary:,} subwords"
-
 
 def read_examples(files: PairFiles) -> tuple[Examples, tuple[str, ...]]:
     """A dev or test set, without the pairs that cannot be evaluated with; and how many those are, and why."""

@@ -41,9 +41,9 @@ class TranslationTask(Task):
         data = values["data"]
         return {"languages": {"source": data["source_language"], "target": data["target_language"]}}
 
-    def facts(self, card: Mapping[str, Any]) -> list[tuple[str, str]]:
-        languages = card["languages"]
-        return [("languages", f"{languages['source'] or '?'} → {languages['target'] or '?'}")]
+    def describe(self, card: Mapping[str, Any]) -> list[tuple[str, str]]:
+        source, target = (card["languages"][side] or "?" for side in ("source", "target"))
+        return [("languages", f"{source} → {target}"), *super().describe(card)]
 
 
 TASK = TranslationTask()

@@ -136,6 +136,3 @@ class CountingData(Preparation[tuple[str, int]]):
 
     def batches(self, prepared: Prepared, tokens: int, seed: int) -> WordBatches:
         return WordBatches(prepared.store, tokens, seed)
-
-    def summary(self, prepared: Prepared) -> str:
-        return f"{prepared.about.training:,} training words, {prepared.about.dev:,} dev"
