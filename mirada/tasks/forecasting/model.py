@@ -85,7 +85,7 @@ class Forecast(Drawable, Prediction):
     def draw(self, path: str | Path | BinaryIO) -> None:
         """Draw the end of the history, the forecast and its intervals."""
         try:
-            draw_forecast(path, self.history_times, self.history, self.mean, self.intervals, self.names, self.times)
+            draw_forecast(path, self)
         except OSError as error:
             raise UsageError(f"{path}: cannot be written ({error.strerror})") from None
         except ValueError as error:  # the ending of the name is not that of an image format

@@ -30,7 +30,6 @@ PASSAGES = 8
 TOKENS_FOR_EACH = 50
 """Tokens of the dev set that a validation reads for each of `train.validate_sentences`."""
 
-
 SHOWN = 60
 """Tokens of the example that a validation shows."""
 
@@ -125,8 +124,8 @@ class LanguageModel(GenerativeModel):
 
         Units of the prompt that the vocabulary does not have are read as <unk>: see `Continuation.notes`.
         """
-        config, before = self.decode_config(**decode), self._begin(prompt, tokens)
-        (best, *_) = self.engine.generate([before[:1]], [before[1:]], self._settings(config, tokens))[0]
+        before, settings = self._begin(prompt, tokens, decode)
+        (best, *_) = self.engine.generate([before[:1]], [before[1:]], settings)[0]
         ids = best.tokens[len(before) - 1 :]
         pen = self._pen(prompt, before)
         text = "".join(map(pen.write, ids)) + pen.end()
@@ -134,25 +133,22 @@ class LanguageModel(GenerativeModel):
 
     def stream(self, prompt: str = "", *, tokens: int = 200, **decode: Unpack[DecodeOptions]) -> Iterator[str]:
         """The text of `generate` in pieces, as they are generated; with a beam, all at the end."""
-        config, before = self.decode_config(**decode), self._begin(prompt, tokens)
-        return self._pieces(prompt, before, self._settings(config, tokens))
-
-    def _pieces(self, prompt: str, before: list[int], settings: GenerationSettings) -> Iterator[str]:
+        before, settings = self._begin(prompt, tokens, decode)  # at once, so that wrong options are refused here
         pen = self._pen(prompt, before)
-        for token in self.engine.stream(before[:1], before[1:], settings):
-            if piece := pen.write(token):
-                yield piece
-        if piece := pen.end():
-            yield piece
 
-    def _begin(self, prompt: str, tokens: int) -> list[int]:
+        def pieces() -> Iterator[str]:
+            yield from map(pen.write, self.engine.stream(before[:1], before[1:], settings))
+            yield pen.end()
+
+        return filter(None, pieces())
+
+    def _begin(self, prompt: str, tokens: int, decode: DecodeOptions) -> tuple[list[int], GenerationSettings]:
+        """The ids before the continuation, and how it is generated."""
+        config, spelling = self.decode_config(**decode), self.preprocessor.spelling
         check_count(tokens, "--tokens", 1)
-        return self.preprocessor.spelling.before(_check_prompt(prompt))
-
-    def _settings(self, config: DecodeConfig, tokens: int) -> GenerationSettings:
-        spelling = self.preprocessor.spelling
+        before = spelling.before(_check_prompt(prompt))
         unknown = spelling.tokenizer.unknown
-        return GenerationSettings(
+        return before, GenerationSettings(
             config,
             [tokens + 1],  # the limit counts EOS
             suppressed=() if unknown is None else (unknown,),  # for which there is nothing to write
@@ -177,10 +173,6 @@ class LanguageModel(GenerativeModel):
         elif size + tokens > context + 1:
             found.append(f"the model sees {context:,} tokens at most; beyond them it continues from the last ones")
         return tuple(found)
-
-    def text_of(self, ids: Sequence[int]) -> str:
-        """The text of token ids."""
-        return self.preprocessor.spelling.text_of(ids)
 
     def unknown(self, prompt: str) -> list[str]:
         """The units of a prompt that the vocabulary does not have."""
@@ -215,15 +207,8 @@ class LanguageModel(GenerativeModel):
             raise DataError("there is nothing to evaluate: the text is empty")
         tokenizer, length = self.preprocessor.tokenizer, self.config["data"]["length"]
         how = "one row, in order, state carried" if self.network.context is None else f"windows of {length}"
-        return evaluate_text(
-            self._bits(ids).numpy(),
-            np.array(ids),
-            self.preprocessor.counts,
-            len(text),
-            tokenizer.unit,
-            tokenizer.unknown,
-            how,
-        )
+        bits, counts, unit = self._bits(ids).numpy(), self.preprocessor.counts, tokenizer.unit
+        return evaluate_text(bits, np.array(ids), counts, len(text), unit, tokenizer.unknown, how)
 
     def sample(self, dev: Lines, size: int) -> Lines:
         """The first lines: a text is read in its order."""

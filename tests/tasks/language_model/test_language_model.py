@@ -242,9 +242,9 @@ def test_streamed_text_is_the_text_of_the_decoded_ids(unit: Unit, prompt: str) -
         assert not {BOS, EOS} & set(found.tokens)
         assert found.prompt == prompt
         assert str(found) == prompt + found.text
-        whole = writer.text_of([*before[1:], *found.tokens])
+        whole = writer.preprocessor.spelling.text_of([*before[1:], *found.tokens])
         if not (spelling.sequences and prompt.endswith(" ")):
-            assert whole == writer.text_of(before[1:]) + found.text
+            assert whole == writer.preprocessor.spelling.text_of(before[1:]) + found.text
         else:
             assert not found.text.startswith(" ")
 
