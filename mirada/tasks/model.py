@@ -157,6 +157,39 @@ SAMPLING = ("temperature", "top_k", "top_p", "seed")
 """Options that only affect sampling."""
 
 
+@dataclass(frozen=True)
+class GeneratedText(Prediction):
+    """A text that a model generated."""
+
+    key: ClassVar[str]
+    """What JSON calls the text."""
+    text: str
+    score: float = 0.0
+    """The average log probability of its tokens (with the length penalty of `decode`)."""
+    alternatives: tuple[tuple[str, float], ...] = field(default=(), repr=False)
+    """The n best texts with their scores, this one first."""
+    complete: bool = True
+    """False if it was cut off at the length limit."""
+
+    def values(self) -> dict[str, Any]:
+        found = {self.key: self.text, "score": round(self.score, 6), "complete": self.complete}
+        return {**found, "alternatives": ranked(self.alternatives, "text", "score")}
+
+    def as_text(self, number: int = 1) -> str:
+        """The text on one line, so that the n-th line out is the n-th line in; or the n best, a line each."""
+        if len(self.alternatives) > 1:
+            return "\n".join(f"{number}\t{score:.4f}\t{one_line(text)}" for text, score in self.alternatives)
+        return one_line(self.text)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def one_line(text: str) -> str:
+    """A text without line breaks."""
+    return text.replace("\r", " ").replace("\n", " ")
+
+
 class GenerativeModel(Model):
     """A trained model that generates text, token by token."""
 

@@ -18,7 +18,7 @@ from mirada.decoding import DecodeConfig, Hypothesis
 from mirada.engines import Engine, GenerationSettings
 from mirada.errors import InputError
 from mirada.metrics.translation import TranslationScores
-from mirada.predictions import Prediction, ranked
+from mirada.tasks.model import GeneratedText
 
 CELLS = 4096
 """Source tokens × beam that are translated at the same time."""
@@ -27,27 +27,12 @@ LONGEST_TEXT = 1_000_000
 
 
 @dataclass(frozen=True)
-class Translation(Prediction):
-    """A translated text; empty if there is a `problem`."""
+class Translation(GeneratedText):
+    """A translated text, its score summed over its sentences; empty if there is a `problem`."""
 
-    text: str
-    score: float = 0.0
-    """The average log probability of its tokens (with the length penalty of `decode`), summed over its sentences."""
-    alternatives: tuple[tuple[str, float], ...] = field(default=(), repr=False)
-    """The n best texts with their scores, this one first."""
-    complete: bool = True
-    """False if a sentence was cut off at the length limit (`decode.max_ratio`)."""
+    key = "translation"
     parts: int = 0
     """How many parts its overlong sentences were translated in."""
-
-    def values(self) -> dict[str, Any]:
-        alternatives = ranked(self.alternatives, "text", "score")
-        return {
-            "translation": self.text,
-            "score": round(self.score, 6),
-            "complete": self.complete,
-            "alternatives": alternatives,
-        }
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Translation:
@@ -60,20 +45,6 @@ class Translation(Prediction):
             notes=tuple(values.get("notes", ())),
             problem=values.get("problem"),
         )
-
-    def as_text(self, number: int = 1) -> str:
-        """The translation on one line, so that the n-th line out is the n-th line in; or the n best, a line each."""
-        if len(self.alternatives) > 1:
-            return "\n".join(f"{number}\t{score:.4f}\t{one_line(text)}" for text, score in self.alternatives)
-        return one_line(self.text)
-
-    def __str__(self) -> str:
-        return self.text
-
-
-def one_line(text: str) -> str:
-    """A text without line breaks."""
-    return text.replace("\r", " ").replace("\n", " ")
 
 
 @dataclass
