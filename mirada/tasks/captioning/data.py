@@ -113,17 +113,11 @@ class CaptionBatches(Groups[Captions]):
     pixels: Pixels
     format: Format
     patches: int
-    mark: str
-    """Of the pixels and the captions."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self._source = np.full(len(self.corpus), self.patches, dtype=np.int32)
         self._pictures = self.corpus.source.ids[self.corpus.source.offsets[:-1]].astype(np.int64)
-
-    @property
-    def fingerprint(self) -> str:
-        return self.mark
 
     @property
     def tokens(self) -> int:
@@ -310,7 +304,7 @@ class CaptioningData(ImagePreparation[Scene]):
     def batches(self, prepared: Prepared, tokens: int, seed: int) -> CaptionBatches:
         store, format_, mark = prepared.store, prepared.preprocessor.format, prepared.about.fingerprint
         rows, columns = self.built["model"].grid(format_.shape)
-        return CaptionBatches(store.corpus, tokens, seed, store.pixels, format_, rows * columns, mark)
+        return CaptionBatches(store.corpus, tokens, seed, store.pixels, format_, rows * columns, mark=mark)
 
     @classmethod
     def describe(cls, data: Mapping[str, Any], nouns: str = "") -> list[tuple[str, str]]:

@@ -19,10 +19,10 @@ import torch
 from pydantic import Field
 
 from mirada.contracts import EOS, PAD, Rows, SequenceBatch, Sizes
-from mirada.data import report as reports
 from mirada.data.corpus import CHUNK, Corpus, batched
 from mirada.data.preparation import Preparation, Prepared
 from mirada.data.records import AnyRecord, Record, Sources
+from mirada.data.report import Report as Report
 from mirada.data.sources import TextSection
 from mirada.data.splits import Mask, first_of
 from mirada.data.survey import Survey, fingerprint
@@ -56,13 +56,6 @@ class DocumentsConfig(TextSection):
     """The share of the words that are hidden."""
     next_sentence: bool = True
     """Whether it also learns if the second span follows the first."""
-
-
-@dataclass
-class Report(reports.Report):
-    """What was read of documents, and what became of it."""
-
-    documents: int = 0
 
 
 @dataclass(frozen=True)
@@ -103,11 +96,9 @@ class MaskedData(Preparation[str]):
 
     noun = "document"
     fewest = 1
-    report_type = Report
     preprocessor_type = MaskedLMPreprocessor
     example_type = str
     data: DocumentsConfig
-    report: Report
 
     def open(self, paths: Sequence[str]) -> Sources:
         lenient, about = self.data.invalid_bytes == "drop", "text, a blank line between documents"
@@ -165,8 +156,8 @@ class MaskedData(Preparation[str]):
                     else:
                         yield ids, [], record
 
-        corpus = self.write_corpus(survey, folder, rows(), vocabulary=tokenizer.size, longest=MAX_TOKENS)
-        self.report.documents, self.report.vocabulary = len(corpus), tokenizer.size
+        self.write_corpus(survey, folder, rows(), vocabulary=tokenizer.size, longest=MAX_TOKENS)
+        self.report.vocabulary = tokenizer.size
 
     def open_store(self, folder: Path, preprocessor: MaskedLMPreprocessor) -> Corpus:
         corpus = Corpus(folder / "corpus")

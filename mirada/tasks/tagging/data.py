@@ -81,17 +81,11 @@ class TaggedBatches(Groups[SequenceBatch]):
 
     numbers: npt.NDArray[np.float64] | None
     tags: TaggingPreprocessor
-    mark: str
-    """The fingerprint of pieces, marks and numbers."""
     feedback: bool
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self._target = np.zeros_like(self._source)  # marks are not tokens
-
-    @property
-    def fingerprint(self) -> str:
-        return self.mark
 
     @property
     def tokens(self) -> int:
@@ -271,7 +265,7 @@ class TaggingData(Preparation[Example]):
 
     def batches(self, prepared: Prepared, tokens: int, seed: int) -> TaggedBatches:
         store, name, feedback = prepared.store, prepared.about.fingerprint, self.built["model"].name == "jordan"
-        return TaggedBatches(store.corpus, tokens, seed, store.numbers, prepared.preprocessor, name, feedback)
+        return TaggedBatches(store.corpus, tokens, seed, store.numbers, prepared.preprocessor, feedback, mark=name)
 
     @classmethod
     def describe(cls, data: Mapping[str, Any], nouns: str = "") -> list[tuple[str, str]]:

@@ -50,9 +50,7 @@ def test_every_caption_comes_with_the_pixels_of_its_picture(tmp_path: Path) -> N
     found = ready(table(tmp_path, rows), tmp_path, hold_out=0.1)
     assert (found.about.images, found.about.dev, len(found.dev)) == (27, 3, 3)
     assert found.about.training == 32 - sum(map(len, found.dev.labels))
-    batches = CaptionBatches(
-        found.store.corpus, 200, 1, found.store.pixels, found.preprocessor.format, 4, found.about.fingerprint
-    )
+    batches = CaptionBatches(found.store.corpus, 200, 1, found.store.pixels, found.preprocessor.format, 4)
     seen = []
     for part in batches.epoch(0):
         batch = batches.load(part)

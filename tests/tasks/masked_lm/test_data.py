@@ -130,7 +130,7 @@ def test_no_document_is_on_both_sides(tmp_path: Path) -> None:
     path.write_text("\n\n".join(f"documento número {n} de la lista" for n in range(60)), encoding="utf-8")
     data = DocumentsConfig(files=(str(path),), hold_out=0.2)
     prepared = prepare("masked_lm", tmp_path / "data", data=data, tokenizer=TokenizerConfig(unit="words"))
-    assert (prepared.about.documents, prepared.about.dev) == (48, 12)
+    assert (prepared.about.training, prepared.about.dev) == (48, 12)
     again = prepare("masked_lm", tmp_path / "data", data=data, tokenizer=TokenizerConfig(unit="words"))
     assert again.dev == prepared.dev
     assert again.preprocessor.tokenizer.mask == prepared.preprocessor.tokenizer.mask == 4
@@ -143,7 +143,7 @@ def test_what_is_left_out_is_listed(tmp_path: Path) -> None:
     dev.write_text(f"{texts[3]}\n\nquince dieciséis diecisiete", encoding="utf-8")
     data = DocumentsConfig(files=(str(path),), dev=(str(dev),))
     prepared = prepare("masked_lm", tmp_path / "data", data=data, tokenizer=TokenizerConfig(unit="words"))
-    assert (prepared.about.documents, prepared.about.dev) == (2, 2)
+    assert (prepared.about.training, prepared.about.dev) == (2, 2)
     assert prepared.about.excluded == {
         "too_few_tokens": 1,
         "in_dev": 1,
@@ -171,7 +171,7 @@ def test_a_large_dev_part_is_cut_and_said_to_be(tmp_path: Path, monkeypatch: pyt
     path.write_text("\n\n".join(f"el documento número {n} es este" for n in range(100)), encoding="utf-8")
     data = DocumentsConfig(files=(str(path),), hold_out=0.1)
     prepared = prepare("masked_lm", tmp_path / "data", data=data, tokenizer=TokenizerConfig(unit="words"))
-    assert (prepared.about.documents, len(prepared.dev)) == (90, 2)
+    assert (prepared.about.training, len(prepared.dev)) == (90, 2)
     assert prepared.about.notes == ["2 documents (60 characters) of the dev set are used for evaluation, 8 are not"]
 
 

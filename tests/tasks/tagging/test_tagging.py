@@ -348,7 +348,7 @@ def characters(tmp_path: Path, rows: list[Sentence], hears: bool) -> TaggedBatch
     config = TaggedConfig(files=(str(write(tmp_path / "a.conll", rows)),), hold_out=0.01)
     data = prepare("tagging", tmp_path / "data", data=config, tokenizer=TokenizerConfig(unit="characters"))
     corpus, numbers = data.store
-    return TaggedBatches(corpus, 10_000, 1, numbers, data.preprocessor, data.about.fingerprint, hears)
+    return TaggedBatches(corpus, 10_000, 1, numbers, data.preprocessor, hears)
 
 
 @pytest.mark.parametrize("hears", [False, True])
