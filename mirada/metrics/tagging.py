@@ -6,7 +6,7 @@ word, its last word and its type are right. Tags become spans as in conlleval:
     a span continues    with I-x or E-x after B-x or I-x of the same type
     a span starts       with any other B-x, I-x, E-x or S-x: also with an I-x after O or after another type
 
-BILOU's L and U are E and S. The rules read IOB1, BIO, BIOES and BILOU without being told which of them it is.
+BILOU's L and U are E and S. The rules read IOB1, BIO, BIOES and BILOU without knowing which of them it is.
 """
 
 from collections import Counter

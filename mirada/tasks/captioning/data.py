@@ -3,7 +3,7 @@
 Every image is read twice; names stay in memory, pixels do not.
 
 <folder>/training.npy, dev.npy   the pixels, uint8 [N, 1, H, W, C], memory-mapped
-<folder>/corpus/                 a row a caption: the number of its image, and its tokens
+<folder>/corpus/                 a row for each caption: the number of its image, and its tokens
 <folder>/dev.json                the captions of each dev image, and where it comes from
 """
 

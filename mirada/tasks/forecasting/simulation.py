@@ -48,7 +48,7 @@ class Forecaster:
         self.known = max(WARM_UP * window, frame.look_back)
         """Steps before an origin that are used, at most."""
         self.warm_up = WARM_UP * window if network.context is None else window - window // 4
-        """Of them, those that the network reads: a limited context must have room for the steps to come."""
+        """The steps of those that the network reads: a limited context must have room for the steps to come."""
 
     @torch.inference_mode()
     def paths(self, values: Numbers, origins: Sequence[int] | npt.NDArray[np.int64], noise: Tensor) -> Numbers:

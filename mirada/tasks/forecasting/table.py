@@ -43,7 +43,7 @@ _TABLE = "put one between the columns, and the same number of cells in every row
 
 @dataclass(frozen=True)
 class Series:
-    """Numbers over time: a row a step, a column a quantity."""
+    """Numbers over time: a row for each step, a column for each quantity."""
 
     names: tuple[str, ...]
     values: Numbers  # [N, C]

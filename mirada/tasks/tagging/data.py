@@ -333,7 +333,7 @@ class Marking:
         return dict(sorted(counts.items(), key=lambda pair: -pair[1]))
 
     def fingerprint(self, pieces: str) -> str:
-        """Of pieces, marks and numbers."""
+        """The fingerprint of pieces, marks and numbers."""
         return pieces if self.labels else hashlib.sha256((pieces + self._digest.hexdigest()).encode()).hexdigest()
 
 

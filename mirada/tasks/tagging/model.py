@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, NamedTuple, overload
 
@@ -130,8 +130,7 @@ class TaggingModel(Model):
 
     def _read(self, sentences: Iterable[Sequence[str]]) -> Iterator[Tensor]:
         """The network's outputs for the words of each sentence, [n, O]."""
-        for chunk in batched(sentences, CHUNK):
-            yield from self._outputs(chunk)
+        return chain.from_iterable(map(self._outputs, batched(sentences, CHUNK)))
 
     @torch.inference_mode()
     def _outputs(self, sentences: Sequence[Sequence[str]]) -> list[Tensor]:
@@ -182,10 +181,8 @@ class TaggingModel(Model):
         outputs = list(self._read(words for words, _ in chosen))
         scores, o = self._scores(chosen, outputs), torch.cat(outputs)  # [N, O]
         words, tags = chosen[0]
-        said = [
-            f"{found[1]:.4g}" if self.preprocessor.numeric else str(found[1])
-            for found in self._named(words, outputs[0])
-        ]
+        named = self._named(words, outputs[0])
+        said = [f"{found:.4g}" if named.numeric else found for _, found, *_ in named]
         example = (" ".join(words)[:200], " ".join(said)[:200], " ".join(tags)[:200])
         if self.preprocessor.numeric:
             truth = torch.tensor([y for example in chosen for y in _true_numbers(*example)], dtype=torch.float64)

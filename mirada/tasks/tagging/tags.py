@@ -82,7 +82,7 @@ class TaggingPreprocessor:
     """None if the tags are numbers."""
     mean: float = 0.0
     deviation: float = 1.0
-    """Of the numbers in the training set: the model's are (y − mean) / deviation."""
+    """The mean and standard deviation of the training set; the model predicts (y − mean) / deviation."""
     words: Hashes = field(default_factory=lambda: np.zeros(0, np.uint64))
     """Fingerprints of the words of the training set, in order; none if there are too many."""
 
