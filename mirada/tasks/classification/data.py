@@ -69,9 +69,6 @@ class LabelledConfig(TableSection):
         """Parts of a text: two when pairs are classified."""
         return 2 if len(self.columns) == 3 else 1
 
-    def open(self, paths: Sequence[str]) -> PairFiles:
-        return PairFiles(paths, replace(self.wanted, labels=True), self.format)
-
 
 @dataclass
 class Report(reports.Report):
@@ -182,7 +179,7 @@ class ClassificationData(LabelledPreparation[tuple[str, str]]):
         return "text" if self.data.parts == 1 else "pair"
 
     def open(self, paths: Sequence[str]) -> PairFiles:
-        files = self.data.open(paths)
+        files = PairFiles(paths, replace(self.data.wanted, labels=True), self.data.format)
         files.notes = [*(f"{path}: {about}" for path, about in files.files), *files.notes]
         return files
 

@@ -16,7 +16,6 @@ import numpy as np
 import torch
 
 from mirada.contracts import StepwiseEncoder, Validation
-from mirada.data.text import shown_text
 from mirada.errors import DataError, UsageError
 from mirada.metrics.forecasting import ForecastScores, Intervals, evaluate_forecasts
 from mirada.predictions import Drawable, Prediction
@@ -27,8 +26,9 @@ from mirada.tasks.forecasting.table import Numbers, Series
 from mirada.tasks.forecasting.times import continue_times
 from mirada.tasks.model import Model, check_count
 
+Table = str | Path | Numbers | Sequence[float]
+"""A series: a file, or an array of steps × columns."""
 MAX_STEPS = 10_000
-
 MAX_NUMBERS = 50_000_000
 """The most numbers in all paths of a forecast together."""
 
@@ -117,7 +117,7 @@ class ForecastingModel(Model):
 
     def forecast(
         self,
-        table: str | Path | Series | Numbers | Sequence[float],
+        table: Table,
         steps: int = 30,
         samples: int = 500,
         seed: int = 0,
@@ -140,14 +140,12 @@ class ForecastingModel(Model):
         names, notes = self.preprocessor.names, tuple(series.notes)
         return Forecast(names, times, mean[0], bounds, series.values, series.times, notes=notes)
 
-    def _series(self, table: str | Path | Series | Numbers | Sequence[float], columns: Sequence[str]) -> Series:
+    def _series(self, table: Table, columns: Sequence[str]) -> Series:
         """A table with the model's columns."""
         C = len(self.preprocessor.names)
         if isinstance(table, (str, Path)):
             where = str(table)
             series = self._data.read(table, tuple(columns) or self._data.columns or _asked(self.preprocessor.names))
-        elif isinstance(table, Series):
-            where, series = "the series", table
         else:
             where = "the array"
             try:
@@ -158,18 +156,16 @@ class ForecastingModel(Model):
             if values.ndim != 2 or not np.isfinite(values).all():
                 raise DataError(f"an array of shape {values.shape} is not a table of finite numbers, steps × columns")
             series = Series(self.preprocessor.names, values, None, np.arange(1, len(values) + 1), [])
-        if len(series.names) != C:
-            found, needed = (", ".join(map(shown_text, names)) for names in (series.names, self.preprocessor.names))
-            raise DataError(f"{where}: has {found} where the model {self.path} needs {C}: {needed}")
+        if series.values.shape[1] != C:
+            found, needed = series.values.shape[1], ", ".join(self.preprocessor.names)
+            raise DataError(f"{where}: has {found} columns where the model {self.path} needs {C}: {needed}")
         season = self.preprocessor.frame.period or 1
         if len(series.values) <= season:
             needs = f"a model with a season of {season} steps" if season > 1 else "a model"
             raise DataError(f"{where}: has {len(series.values)} rows; {needs} needs at least {season + 1}")
         return series
 
-    def evaluate(
-        self, table: str | Path | Series | Numbers, *, columns: Sequence[str] = (), **other: Any
-    ) -> ForecastScores:
+    def evaluate(self, table: Table, *, columns: Sequence[str] = (), **other: Any) -> ForecastScores:
         """Forecast a test set from many of its steps and score that; its first window is only used as context.
 
         MASE is scaled by that first window, too, since a table need not follow the training data.

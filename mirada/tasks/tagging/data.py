@@ -28,6 +28,7 @@ from mirada.data.corpus import CHUNK, Corpus, batched
 from mirada.data.folder import open_numbers
 from mirada.data.labels import shown_classes
 from mirada.data.preparation import Preparation, Prepared
+from mirada.data.readers.conll import Conll
 from mirada.data.records import AnyRecord, Sources
 from mirada.data.splits import Mask, repeated
 from mirada.data.survey import Survey, fingerprint, shown_fields
@@ -150,7 +151,8 @@ class TaggingData(Preparation[Example]):
         self._count = 0
 
     def open(self, paths: Sequence[str]) -> Sources:
-        return self.data.open(paths)
+        readers = [Conll(path, self.data.columns, self.data.invalid_bytes == "drop") for path in paths]
+        return Sources([(reader.path, reader.about, reader) for reader in readers])
 
     def example(self, record: AnyRecord) -> Example:
         words, tags = record.fields

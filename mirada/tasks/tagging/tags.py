@@ -18,8 +18,6 @@ import numpy.typing as npt
 from pydantic import BaseModel, Field, FiniteFloat
 
 from mirada.contracts import EOS, Sizes
-from mirada.data.readers.conll import Conll
-from mirada.data.records import Sources
 from mirada.data.sources import TextSection
 from mirada.data.splits import LabelNames
 from mirada.data.survey import fingerprint
@@ -58,10 +56,6 @@ class TaggedConfig(TextSection):
     """What to do about sentences that occur again with the same tags."""
     vectors: str | None = None
     """A word2vec or GloVe text file: the word vectors that training starts from."""
-
-    def open(self, paths: Sequence[str]) -> Sources:
-        readers = [Conll(path, self.columns, self.invalid_bytes == "drop") for path in paths]
-        return Sources([(reader.path, reader.about, reader) for reader in readers])
 
 
 def as_number(tag: str) -> float | None:
