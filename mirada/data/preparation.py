@@ -22,12 +22,13 @@ from typing import Any, ClassVar, Generic, TextIO, TypeVar
 
 from mirada.contracts import Plan
 from mirada.data.checks import in_words
-from mirada.data.folder import LARGE_FILE, check_dev, finish, is_prepared, reopen, reopening
+from mirada.data.corpus import Corpus, write_corpus
+from mirada.data.folder import LARGE_FILE, FolderFiles, check_dev, finish, is_prepared, reopen, reopening
 from mirada.data.quality import Notify, QualityReport
 from mirada.data.records import AnyRecord, Source, Spill
 from mirada.data.report import DataSummary, Report
 from mirada.data.splits import Mask
-from mirada.data.survey import HELD, Survey, fingerprint, shown_fields
+from mirada.data.survey import HELD, TRAINING, Survey, fingerprint, shown_fields
 from mirada.data.text import shown_path
 from mirada.errors import BundleError, DataError
 from mirada.files import write_bytes, write_text
@@ -39,8 +40,8 @@ Example = TypeVar("Example")
 class Preparation(Generic[Example]):
     """How the data of one task is prepared; a new one for each set of data.
 
-    A task of its own needs `open`, `example`, `learn`, `read_preprocessor`, `encode`, `open_store`, `batches` and
-    `summary`, and `hold_out` (or `split`) for data without a dev set; all else has a default.
+    A task of its own needs `preprocessor_type`, `open`, `example`, `learn`, `encode`, `open_store` and `batches`,
+    and `hold_out` (or `split`) for data without a dev set; all else has a default.
     """
 
     noun: ClassVar[str] = "record"
@@ -50,6 +51,8 @@ class Preparation(Generic[Example]):
     fewest: ClassVar[int] = 10
     """Records below which there is nothing to learn from."""
     report_type: ClassVar[type[Report]] = Report
+    preprocessor_type: ClassVar[Any]
+    """What a model needs besides its weights: a class with `required`, `files` and `read`."""
     key_types: ClassVar[str] = ""
     """The types of `keys`, as letters of `array`; 64 bits each unless given."""
     example_type: ClassVar[Any] = Any
@@ -173,9 +176,39 @@ class Preparation(Generic[Example]):
         """The preprocessor: that of the base, or one that is learned from the training set."""
         raise NotImplementedError
 
+    def tokenizer(self, survey: Survey, texts: Iterable[str], words: int | None = None, **options: Any) -> Any:
+        """The tokenizer of the base, or one that is learned from texts of so many words."""
+        if self.base:
+            return self.base.tokenizer
+        config = self.built["tokenizer"]
+        survey.notify(f"learning {config.unit}", 0, 0)
+        return config.learn(texts, survey.words if words is None else words, **options)
+
     def encode(self, survey: Survey, preprocessor: Any, folder: Path) -> None:
         """Write the training set into the folder; set `report.training` and `report.fingerprint`."""
         raise NotImplementedError
+
+    def write_corpus(
+        self, survey: Survey, folder: Path, rows: Any, *encoders: Any, vocabulary: int, longest: int
+    ) -> Corpus:
+        """Write the training set as a corpus and report its size; see `corpus.write_corpus`.
+
+        A row's place is its record, which is left out if it has over `longest` tokens.
+        """
+        total = int((survey.verdicts == TRAINING).sum())
+        corpus = write_corpus(
+            folder / "corpus",
+            rows,
+            *encoders,
+            vocabulary=vocabulary,
+            longest=longest,
+            too_long=lambda record, tokens: survey.leave_out(record, "too_many_tokens"),
+            progress=lambda done: survey.notify("tokenizing", done, total),
+        )
+        if not len(corpus):
+            raise DataError(f"{survey.source}: no {self.noun} is left to learn from{survey.excluded}")
+        self.report.training, self.report.fingerprint = len(corpus), corpus.fingerprint
+        return corpus
 
     def adapt(self, survey: Survey, preprocessor: Any) -> Any:
         """The preprocessor, once the training set is encoded and all of it is known."""
@@ -238,7 +271,7 @@ class Preparation(Generic[Example]):
 
     def read_preprocessor(self, folder: Path) -> Any:
         """The preprocessor, from the files that it wrote."""
-        raise NotImplementedError
+        return self.preprocessor_type.read(FolderFiles(folder), folder)
 
     def read_dev(self, folder: Path, preprocessor: Any) -> Any:
         dev = read_json_lines(folder / "dev.jsonl", self.example_type, DataError, LARGE_FILE)
@@ -269,9 +302,20 @@ class Preparation(Generic[Example]):
         """The training set in batches of so many tokens."""
         raise NotImplementedError
 
+    @classmethod
+    def describe(cls, data: Mapping[str, Any], nouns: str = "") -> list[tuple[str, str]]:
+        """What is known about the data, as names and texts, from its report as plain values."""
+        nouns, left_out = nouns or f"{cls.noun}s", sum(data["excluded"].values())
+        return [
+            ("data", f"{data['training']:,} {nouns}, {data['words']:,} words, {left_out:,} left out"),
+            ("dev", f"{data['dev']:,} {nouns}" + (", held out of the data" if data["held_out"] else "")),
+            ("vocabulary", f"{data['vocabulary']:,}"),
+        ]
+
     def summary(self, prepared: Prepared) -> str:
         """The data in one line, for a person."""
-        raise NotImplementedError
+        lines = ((name, shown_fields((text,), width=200)) for name, text in self.describe(prepared.report()))
+        return "; ".join(f"{name}: {text}" for name, text in lines)
 
     def notes(self, prepared: Prepared) -> list[str]:
         return prepared.about.notes

@@ -181,7 +181,7 @@ class StreamBatches:
             inputs=torch.from_numpy(np.where(real, ids[:, :-1], PAD)),
             lengths=torch.from_numpy(lengths),
             truth=torch.from_numpy(np.where(real, ids[:, 1:], PAD)),
-            rows=torch.from_numpy(begins.copy()),
+            rows=None if self.shuffled else torch.from_numpy(begins.copy()),
         )
 
     def padding(self, epoch: int = 0) -> float:

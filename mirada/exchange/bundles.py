@@ -18,18 +18,18 @@ from mirada.data.sources import DataConfig
 from mirada.errors import ConfigError, DataError, UsageError
 from mirada.exchange.imported import ImportedModel
 from mirada.tasks.classification import data as labelled
-from mirada.tasks.classification.preprocessor import ClassificationPreprocessor
+from mirada.tasks.classification.data import ClassificationPreprocessor
 from mirada.tasks.image_classification import data as images
-from mirada.tasks.image_classification.preprocessor import ImagePreprocessor
+from mirada.tasks.image_classification.data import ImagePreprocessor
 from mirada.tasks.language_model import data as texts
-from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor
+from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor, Spelling
 from mirada.tasks.masked_lm import data as documents
-from mirada.tasks.masked_lm.preprocessor import MaskedLMPreprocessor
+from mirada.tasks.masked_lm.data import MaskedLMPreprocessor
 from mirada.tasks.tagging import data as tagged
 from mirada.tasks.tagging.tags import TaggingPreprocessor
 from mirada.tasks.task import Preprocessor, Task
 from mirada.tasks.translation import data as prepare
-from mirada.tasks.translation.preprocessor import TranslationPreprocessor
+from mirada.tasks.translation.data import TranslationPreprocessor
 
 MAX_LENGTH = 8192
 """The most tokens of a masked-LM example."""
@@ -109,7 +109,7 @@ def _parts(imported: ImportedModel, name: str) -> tuple[Preprocessor, Values, di
         )
     if imported.task == "language_model":
         known = texts.Report(unit=words.unit, vocabulary=words.size)
-        return LanguageModelPreprocessor(texts.Spelling(words), np.zeros(words.size, np.int64)), data, asdict(known)
+        return LanguageModelPreprocessor(Spelling(words), np.zeros(words.size, np.int64)), data, asdict(known)
     if imported.task == "classification":
         of_texts = labelled.Report(classes=dict.fromkeys(labels, 0), vocabulary=words.size)
         return ClassificationPreprocessor(words, labels), data | {"max_tokens": longest - 2}, asdict(of_texts)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from mirada.metrics.score import Evaluation, Score
 from mirada.metrics.translation import bleu_tokenizer, text_scores
 
-MOST_MISSES = 5
+MAX_MISSES = 5
 
 
 @dataclass(frozen=True)
@@ -22,12 +22,10 @@ class CaptionScores(Evaluation):
 
     unit = "images"
 
-    def as_text(self) -> str:
-        parts = [[f"images: {self.size}", *self.notes], self.text_of_scores()]
+    def tables(self) -> Iterator[list[str]]:
         if self.misses:
-            parts.append(["not among the references, the first:"])
-            parts[-1] += [f"  {place}\n    → {caption}\n    = {truth}" for place, caption, truth in self.misses]
-        return "\n\n".join("\n".join(part) for part in parts) + "\n"
+            lines = [f"  {place}\n    → {caption}\n    = {truth}" for place, caption, truth in self.misses]
+            yield ["not among the references, the first:", *lines]
 
 
 def exact(captions: Sequence[str], references: Sequence[Sequence[str]]) -> int:
@@ -46,6 +44,6 @@ def evaluate_captions(
     right = exact(captions, references)
     match = Score("exact match", 100 * right / len(captions), f"right:{right}|of:{len(captions)}")
     missed = [row for row in zip(places, captions, references, strict=True) if row[1] not in row[2]]
-    misses = tuple((place, caption, given[0]) for place, caption, given in missed[:MOST_MISSES])
+    misses = tuple((place, caption, given[0]) for place, caption, given in missed[:MAX_MISSES])
     notes = (f"captions cut at the length limit: {cut:,}",) if cut else ()
     return CaptionScores(len(captions), (match, *scores), misses, cut, notes=notes)

@@ -7,22 +7,21 @@ The definitions are scikit-learn's. For a class with TP true positives, FP false
 and 0 where there is nothing to divide by. All scores are percentages.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mirada.errors import UsageError
-from mirada.metrics.score import Evaluation, Score, shown
+from mirada.metrics.score import Evaluation, Score, check_sizes, shown
 
 Ints = NDArray[np.int64]
 
-MOST_COLUMNS = 12
+MAX_COLUMNS = 12
 """The most classes for which a confusion matrix is printed."""
-MOST_CONFUSIONS = 10
+MAX_CONFUSIONS = 10
 """The most confusions that are listed instead of a matrix."""
-MOST_ROWS = 50
+MAX_ROWS = 50
 """The most rows of a table of classes."""
 
 
@@ -39,7 +38,7 @@ class ClassRow:
 
 @dataclass(frozen=True)
 class LabelScores(Evaluation):
-    """The evaluation of one classification of a test set."""
+    """The evaluation of a classification of a test set."""
 
     classes: tuple[ClassRow, ...]
     """In the order of the labels."""
@@ -48,15 +47,9 @@ class LabelScores(Evaluation):
 
     unit = "texts"
 
-    def as_text(self) -> str:
-        wide = len(self.classes) > MOST_COLUMNS
-        parts = [
-            [f"{self.unit}: {self.size:,}", *self.notes],
-            self.text_of_scores(),
-            text_of_rows("class", self.classes),
-            self._text_of_confusions() if wide else self._text_of_matrix(),
-        ]
-        return "\n\n".join("\n".join(part) for part in parts) + "\n"
+    def tables(self) -> Iterator[Iterable[str]]:
+        yield text_of_rows("class", self.classes)
+        yield self._text_of_confusions() if len(self.classes) > MAX_COLUMNS else self._text_of_matrix()
 
     def _text_of_matrix(self) -> Iterator[str]:
         labels = [shown(row.label, 8) for row in self.classes]
@@ -74,7 +67,7 @@ class LabelScores(Evaluation):
         wrong = np.array(self.confusion)  # [true, predicted]
         np.fill_diagonal(wrong, 0)
         ranked = np.argsort(-wrong, axis=None, kind="stable")
-        pairs = [divmod(int(place), len(wrong)) for place in ranked[:MOST_CONFUSIONS] if wrong.flat[place]]
+        pairs = [divmod(int(place), len(wrong)) for place in ranked[:MAX_CONFUSIONS] if wrong.flat[place]]
         kinds = int(np.count_nonzero(wrong))
         yield f"{kinds:,} kinds of confusion" + (", the most frequent:" if kinds > len(pairs) else ":" if kinds else "")
         for true, predicted in pairs:
@@ -82,11 +75,12 @@ class LabelScores(Evaluation):
             yield f"{wrong[true, predicted]:>10,}  {true_label} taken for {other}"
 
 
-def evaluate_labels(truth: Sequence[int], predicted: Sequence[int], labels: Sequence[str]) -> LabelScores:
+def evaluate_labels(
+    truth: Sequence[int], predicted: Sequence[int], labels: Sequence[str], kind: type[LabelScores] = LabelScores
+) -> LabelScores:
     """Score one classification of a test set; classes are indices into `labels`."""
-    if len(truth) != len(predicted):
-        raise UsageError(f"{len(truth)} texts but {len(predicted)} predictions: there must be one of each")
-    y, guess = (_checked(name, given, len(labels)) for name, given in (("true", truth), ("predicted", predicted)))
+    check_sizes("example", truth, predicted)
+    y, guess = np.array(truth), np.array(predicted)
     n = len(labels)
     confusion = np.bincount(y * n + guess, minlength=n * n).reshape(n, n)
     rows, macro = class_rows(labels, np.diagonal(confusion), confusion.sum(axis=1), confusion.sum(axis=0), "classes")
@@ -95,28 +89,12 @@ def evaluate_labels(truth: Sequence[int], predicted: Sequence[int], labels: Sequ
     majority = Score(
         "majority", percent(commonest.count, len(y)), f"accuracy of always saying:{shown(commonest.label)}"
     )
-    return LabelScores(
+    return kind(
         size=len(y),
         scores=(accuracy, macro, majority),
         classes=rows,
         confusion=tuple(tuple(row) for row in confusion.tolist()),
     )
-
-
-def _checked(name: str, given: Sequence[int], classes: int) -> Ints:
-    if not len(given):
-        raise UsageError("there is nothing to evaluate: the test set has no texts")
-    numbers = np.asarray(given)
-    if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
-        raise UsageError(f"the {name} classes must be whole numbers, one for each text")
-    alien = (numbers < 0) | (numbers >= classes)
-    if alien.any():
-        place = int(alien.argmax())
-        raise UsageError(
-            f"text {place + 1}: there is no class {numbers[place]}, the {name} one; "
-            f"with {classes} labels, classes are numbers from 0 to {classes - 1}"
-        )
-    return numbers.astype(np.int64)
 
 
 # --- shared with the metrics of tagging -----------------------------------------------------------------------------
@@ -152,7 +130,7 @@ def percent(part: int, whole: int) -> float:
 
 def text_of_rows(noun: str, rows: Sequence[ClassRow]) -> Iterator[str]:
     """The rows as a table, or the most frequent of them if there are many."""
-    kept = rows if len(rows) <= MOST_ROWS else sorted(rows, key=lambda row: -row.count)[:MOST_ROWS]
+    kept = rows if len(rows) <= MAX_ROWS else sorted(rows, key=lambda row: -row.count)[:MAX_ROWS]
     labels = [shown(row.label) for row in kept]
     width = max([len(noun), *map(len, labels)]) + 2
     yield f"{noun:<{width}}{'count':>10}{'precision':>11}{'recall':>8}{'F1':>8}"

@@ -10,8 +10,9 @@ no unit: columns can be averaged and series compared.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -81,49 +82,38 @@ class ForecastScores(Evaluation):
 
     def as_text(self) -> str:
         parts = [[f"forecasts: {self.size:,}, of {self.horizon:,} steps each"]]
+        several = len(self.columns) > 1
         for column in self.columns:
-            parts += [list(self._text_of_errors(column)), list(self._text_by_horizon(column))]
-        if len(self.columns) > 1:
-            parts.append(list(self._text_of_means()))
+            rows = [row for row in self.errors if row.column == column]
+            n = decimals(max(row.mae for row in rows) / 10)
+            cells = {row.method: [f"{row.mae:,.{n}f}", f"{row.rmse:,.{n}f}", f"{row.mase:.3f}"] for row in rows}
+            parts.append(_table(shown(column, 15) if several else "", ["MAE", "RMSE", "MASE"], cells, remarks=True))
+            steps = [row for row in self.by_horizon if row.column == column]
+            n = decimals(max(max(row.model, row.naive) for row in steps) / 10)
+            cells = {f"{row.step:,}": [f"{row.model:,.{n}f}", f"{row.naive:,.{n}f}"] for row in steps}
+            parts.append(_table("MAE steps ahead", [MODEL, NAIVE], cells))
+        if several:
+            methods = dict.fromkeys(row.method for row in self.errors)
+            parts.append(_table("all columns", ["MASE"], {name: [f"{self.mase(name):.3f}"] for name in methods}))
         if self.coverage:
-            parts.append(list(self._text_of_coverage()))
-        steps = "1 step" if self.season == 1 else f"{self.season:,} steps"
-        parts.append([f"lower is better; MASE is MAE divided by the mean change over {steps} in the training set"])
+            percents = dict.fromkeys(f"{row.percent}% range" for row in self.coverage)
+            shares: dict[str, list[str]] = {}
+            for one in self.coverage:
+                shares.setdefault(shown(one.column, 15) if several else MODEL, []).append(f"{one.inside:.1%}")
+            parts.append(_table("true values in", [*percents], shares))
+        change = "1 step" if self.season == 1 else f"{self.season:,} steps"
+        parts.append([f"lower is better; MASE is MAE divided by the mean change over {change} in the training set"])
         return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
-    def _text_of_errors(self, column: str) -> Iterator[str]:
-        rows = [row for row in self.errors if row.column == column]
-        digits = decimals(max(row.mae for row in rows) / 10)
-        cells = [(f"{row.mae:,.{digits}f}", f"{row.rmse:,.{digits}f}", f"{row.mase:.3f}") for row in rows]
-        width = max(8, *(len(cell) for row in cells for cell in row)) + 2
-        yield f"{self._title(column):<16}" + "".join(f"{name:>{width}}" for name in ("MAE", "RMSE", "MASE"))
-        for row, texts in zip(rows, cells, strict=True):
-            meaning = f"  {_MEANING[row.method]}" if row.method in _MEANING else ""
-            yield f"{row.method:<16}" + "".join(f"{text:>{width}}" for text in texts) + meaning
 
-    def _text_by_horizon(self, column: str) -> Iterator[str]:
-        rows = [row for row in self.by_horizon if row.column == column]
-        digits = decimals(max(max(row.model, row.naive) for row in rows) / 10)
-        width = max(8, *(len(f"{value:,.{digits}f}") for row in rows for value in (row.model, row.naive))) + 2
-        yield f"{'MAE steps ahead':<16}{MODEL:>{width}}{NAIVE:>{width}}"
-        for row in rows:
-            yield f"{row.step:<16,}{row.model:>{width},.{digits}f}{row.naive:>{width},.{digits}f}"
-
-    def _text_of_means(self) -> Iterator[str]:
-        yield f"{'all columns':<16}{'MASE':>10}"
-        for method in dict.fromkeys(row.method for row in self.errors):
-            yield f"{method:<16}{self.mase(method):>10.3f}"
-
-    def _text_of_coverage(self) -> Iterator[str]:
-        percents = list(dict.fromkeys(row.percent for row in self.coverage))
-        yield f"{'true values in':<16}" + "".join(f"{f'{percent}% range':>12}" for percent in percents)
-        for column in self.columns:
-            shares = [row.inside for row in self.coverage if row.column == column]
-            yield f"{self._title(column) or MODEL:<16}" + "".join(f"{share:>12.1%}" for share in shares)
-
-    def _title(self, column: str) -> str:
-        """The name of a column, where there are several."""
-        return shown(column, 15) if len(self.columns) > 1 else ""
+def _table(title: str, headings: Sequence[str], rows: Mapping[str, Sequence[str]], remarks: bool = False) -> list[str]:
+    """Cells under their headings, in columns as wide as the widest; with remarks on what simple forecasts are."""
+    width = max(8, *(len(cell) for cells in (headings, *rows.values()) for cell in cells)) + 2
+    lines = []
+    for name, cells in {title: headings, **rows}.items():
+        remark = f"  {_MEANING[name]}" if remarks and name in _MEANING else ""
+        lines.append(f"{name:<16}" + "".join(f"{cell:>{width}}" for cell in cells) + remark)
+    return lines
 
 
 def evaluate_forecasts(
@@ -140,7 +130,9 @@ def evaluate_forecasts(
     An origin is the last step that was known: `forecasts[i, h]` is about `values[origins[i] + 1 + h]`.
     """
     starts = np.asarray(origins, np.int64)  # [O]
-    horizon = _checked(values, starts, forecasts, training, period, names, intervals or {})
+    if not all(np.isfinite(array).all() for array in (forecasts, *chain(*(intervals or {}).values()))):
+        raise UsageError("some forecasts are not finite numbers: they cannot be scored")
+    horizon = forecasts.shape[1]
     truth = values[starts[:, None] + 1 + np.arange(horizon)]  # [O, H, C]
     ways = {MODEL: forecasts, NAIVE: naive(values, starts, horizon)}
     if period:
@@ -229,43 +221,5 @@ def naive_scale(training: Numbers, period: int | None, names: Sequence[str]) -> 
     for name, size in zip(names, scale, strict=True):
         if not size > 0:
             what = f"repeats itself exactly every {m:,} steps" if period else "never changes"
-            raise DataError(
-                f"the column {shown_text(name)} {what} in the training set, so it has no MASE; leave it out"
-            )
+            raise DataError(f"the column {shown_text(name)} {what} in the training set: it has no MASE; leave it out")
     return scale
-
-
-def _checked(
-    values: Numbers,
-    origins: npt.NDArray[np.int64],
-    forecasts: Numbers,
-    training: int,
-    period: int | None,
-    names: Sequence[str],
-    intervals: Intervals,
-) -> int:
-    """The horizon, if everything fits."""
-    if not len(origins):
-        raise UsageError("there is nothing to evaluate: no forecast was made")
-    N, C = values.shape
-    if forecasts.ndim != 3 or forecasts.shape[::2] != (len(origins), C) or len(names) != C:
-        raise UsageError(
-            f"forecasts of shape {forecasts.shape} do not fit {len(origins)} origins, {C} columns, {len(names)} names"
-        )
-    horizon = forecasts.shape[1]
-    first, last = int(origins.min()), int(origins.max())
-    if horizon < 1 or first < (period or 1) - 1 or last + horizon >= N:
-        raise UsageError(
-            f"{horizon} steps from origins {first} to {last} do not fit a series of {N} steps"
-            + (f" with seasons of {period}" if period else "")
-        )
-    if not 0 < training <= N:
-        raise UsageError(f"a training set of {training} steps does not fit a series of {N}")
-    for percent, bounds in intervals.items():
-        if any(bound.shape != forecasts.shape for bound in bounds):
-            raise UsageError(f"the {percent}% intervals are not shaped like the forecasts, {forecasts.shape}")
-    if not all(
-        np.isfinite(array).all() for array in (forecasts, *(bound for pair in intervals.values() for bound in pair))
-    ):
-        raise UsageError("some forecasts are not finite numbers: they cannot be scored")
-    return horizon

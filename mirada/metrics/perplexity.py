@@ -3,7 +3,7 @@
     bits = Σ −log₂ p(token | all before it)    bits per character = bits / characters    perplexity = 2^(bits / tokens)
 
 Bits per character can be compared between models with different units, perplexity cannot. Where units do not spell the
-text out (words are lower-cased and rare ones unknown; symbols are no letters) they are bits per unit instead.
+text out (words are lower-cased and rare ones unknown; symbols are not letters) they are bits per unit instead.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mirada.errors import UsageError
-from mirada.metrics.score import Evaluation, Score
+from mirada.metrics.score import Evaluation, Score, check_sizes
 
 MEASURES = {
     "characters": "bits/character",
@@ -34,10 +34,6 @@ class TextScores(Evaluation):
     """The negative log-likelihood of the whole text, base 2."""
 
     unit = "tokens"
-
-    def as_text(self) -> str:
-        counted = [f"tokens: {self.size:,}", f"characters: {self.characters:,}"]
-        return "\n\n".join(["\n".join(counted), "\n".join(self.text_of_scores())]) + "\n"
 
 
 def divisor(unit: str, tokens: int, characters: int) -> int:
@@ -59,9 +55,8 @@ def evaluate_text(
     `counts` is how often each unit occurs in the training set, `unknown` the id of the unknown token, and `how` a
     remark for the signature on how the text was read.
     """
-    if len(bits) != len(ids):
-        raise UsageError(f"{len(ids)} tokens but the bits of {len(bits)}: there must be one of each")
-    if not len(ids) or not characters:
+    check_sizes("token", ids, bits)
+    if not characters:
         raise UsageError("there is nothing to evaluate: the text is empty")
     measure, total = MEASURES[unit], float(bits.sum())
     per = divisor(unit, len(ids), characters)
@@ -80,4 +75,5 @@ def evaluate_text(
         ),
         characters=characters,
         bits=total,
+        notes=(f"characters: {characters:,}",),
     )

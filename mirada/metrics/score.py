@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable, Sized
 from dataclasses import asdict, dataclass, field
 from typing import Any
+
+from mirada.errors import UsageError
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,12 @@ class Evaluation:
 
     def as_text(self) -> str:
         """The evaluation as aligned plain text."""
-        raise NotImplementedError
+        parts = [[f"{self.unit}: {self.size:,}", *self.notes], self.text_of_scores(), *self.tables()]
+        return "\n\n".join("\n".join(part) for part in parts) + "\n"
+
+    def tables(self) -> Iterable[Iterable[str]]:
+        """Further parts of the text, as lines."""
+        return ()
 
     def text_of_scores(self) -> list[str]:
         """One line per score."""
@@ -63,12 +71,20 @@ class Evaluation:
         ]
 
 
+def check_sizes(what: str, truth: Sized, predicted: Sized) -> None:
+    """Refuse to score nothing, or predictions that are not one for each `what`."""
+    if not len(truth):
+        raise UsageError(f"there is nothing to evaluate: no {what}")
+    if len(truth) != len(predicted):
+        raise UsageError(f"{len(truth)} {what}s but {len(predicted)} predictions: there must be one of each")
+
+
 def shown(text: str, width: int = 30) -> str:
     """The text for a table: shortened, without control characters."""
     short = text if len(text) <= width else text[: width - 1] + "…"
     return "".join(character if character.isprintable() else "\ufffd" for character in short)
 
 
-def decimals(value: float, fewest: int = 0) -> int:
+def decimals(value: float, minimum: int = 0) -> int:
     """How many decimals show about three significant digits of a value."""
-    return min(9, max(fewest, 2 - math.floor(math.log10(value)))) if value > 0 else 2
+    return min(9, max(minimum, 2 - math.floor(math.log10(value)))) if value > 0 else 2

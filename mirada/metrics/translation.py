@@ -5,7 +5,7 @@ The scores are sacrebleu's, so that they can be compared with anyone's; a signat
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +13,12 @@ from mirada.data.language import UNSPACED
 from mirada.data.normalize import nfc
 from mirada.data.placeholders import found, key
 from mirada.errors import UsageError
-from mirada.metrics.score import Evaluation, Score, shown
+from mirada.metrics.score import Evaluation, Score, check_sizes, shown
 
 LENGTH_CLASSES = ((0, 0), (1, 5), (6, 10), (11, 15), (16, 20), (21, 30), (31, 50))
 """Shortest and longest source, in words; longer sentences are a class of their own."""
 
-MOST_EXAMPLES = 5
+MAX_EXAMPLES = 5
 
 BLEU_TOKENIZERS = {"zh": "zh", "yue": "zh", **dict.fromkeys(("ja", "th", "lo", "km", "my", "bo", "dz"), "char")}
 """sacrebleu's tokenizers for languages that put no spaces between words."""
@@ -64,14 +64,9 @@ class TranslationScores(Evaluation):
 
     unit = "sentences"
 
-    def as_text(self) -> str:
-        parts: list[Iterable[str]] = [
-            [f"sentences: {self.size}", *self.notes],
-            self.text_of_scores(),
-            self._text_by_length(),
-            self._text_of_damage(),
-        ]
-        return "\n\n".join("\n".join(part) for part in parts) + "\n"
+    def tables(self) -> Iterator[Iterator[str]]:
+        yield self._text_by_length()
+        yield self._text_of_damage()
 
     def _text_by_length(self) -> Iterator[str]:
         yield f"{'source words':<14}{'sentences':>10}{'BLEU':>8}{'chrF++':>8}"
@@ -98,8 +93,7 @@ def evaluate(
 
     TER searches for shifted words: sentences of hundreds of words take it many seconds each.
     """
-    if len(sources) != len(hypotheses):
-        raise UsageError(f"{len(sources)} sources but {len(hypotheses)} translations: there must be one of each")
+    check_sizes("source", sources, hypotheses)
     hypotheses, references = _checked(hypotheses, references)
     return TranslationScores(
         size=len(hypotheses),
@@ -165,17 +159,9 @@ def _checked(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> 
 
     An empty reference beside a real one is taken for one that nobody wrote.
     """
-    if not hypotheses:
-        raise UsageError("there is nothing to evaluate: the test set has no sentences")
-    if len(hypotheses) != len(references):
-        raise UsageError(
-            f"{len(hypotheses)} translations but references for {len(references)} sentences: there must be one of each"
-        )
-    for number, given in enumerate(references, 1):
-        if isinstance(given, str):
-            raise UsageError(f"the references of sentence {number} must be a list of texts, not one text")
-        if not given:
-            raise UsageError(f"sentence {number} has no reference")
+    check_sizes("sentence", references, hypotheses)
+    if [] in map(list, references):
+        raise UsageError(f"sentence {[*map(list, references)].index([]) + 1} has no reference")
     written = [[nfc(text) for text in given if text.strip()] or [""] for given in references]
     return list(map(nfc, hypotheses)), written
 
@@ -193,7 +179,7 @@ def _streams(references: Sequence[Sequence[str]]) -> list[list[str | None]]:
 def _bleu_metric(tokenizer: str) -> Any:
     from sacrebleu.metrics.bleu import BLEU
 
-    # `force` only silences a warning about tokenised text, which names an option that nobody here can set.
+    # `force` only silences a warning about tokenized text, which names an option that nobody here can set.
     return BLEU(tokenize=tokenizer, force=True)
 
 
@@ -248,4 +234,4 @@ def _damage(
                 if gone[key(item)] > 0:
                     gone[key(item)] -= 1
                     lost[kind].append((number, item))
-    return tuple(Damage(kind, expected[kind], len(lost[kind]), tuple(lost[kind][:MOST_EXAMPLES])) for kind in _KINDS)
+    return tuple(Damage(kind, expected[kind], len(lost[kind]), tuple(lost[kind][:MAX_EXAMPLES])) for kind in _KINDS)

@@ -1,18 +1,20 @@
-"""What all trained models share: opening, checking inputs, decoding options, how they show themselves."""
+"""What all trained models share: the base classes, decoding options, padding, and checks of inputs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar
+from typing import Any, ClassVar, TypedDict, TypeVar
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from mirada import config as configuration
 from mirada.config import Values
-from mirada.contracts import Validation
+from mirada.contracts import PAD, SequenceBatch, Validation
+from mirada.data.tokenizer import Tokenizer
+from mirada.data.vectors import initialize, read_vectors, wanted_words
 from mirada.decoding import DecodeConfig
 from mirada.errors import UsageError
 from mirada.inspection.embeddings import Embeddings
@@ -21,6 +23,9 @@ from mirada.metrics.score import Evaluation
 from mirada.predictions import Prediction, html_table, ranked
 
 Example = TypeVar("Example")
+
+CELLS = 16_384
+"""The most tokens of an inference batch, including padding."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,9 @@ class Neighbours(Prediction):
 
 class Model:
     """A trained model, opened from its bundle."""
+
+    example: ClassVar[str]
+    """A command to try such a model with, in which {path} is the bundle."""
 
     def __init__(
         self,
@@ -105,7 +113,7 @@ class Model:
     @property
     def try_it(self) -> str:
         """A command to try the model with."""
-        raise NotImplementedError
+        return self.example.format(path=self.path)
 
     def sample(self, dev: Any, size: int) -> Any:
         """At most `size` examples of a dev set, evenly spaced; all of it where examples cannot be left out."""
@@ -149,6 +157,39 @@ SAMPLING = ("temperature", "top_k", "top_p", "seed")
 """Options that only affect sampling."""
 
 
+@dataclass(frozen=True)
+class GeneratedText(Prediction):
+    """A text that a model generated."""
+
+    key: ClassVar[str]
+    """What JSON calls the text."""
+    text: str
+    score: float = 0.0
+    """The average log probability of its tokens (with the length penalty of `decode`)."""
+    alternatives: tuple[tuple[str, float], ...] = field(default=(), repr=False)
+    """The n best texts with their scores, this one first."""
+    complete: bool = True
+    """False if it was cut off at the length limit."""
+
+    def values(self) -> dict[str, Any]:
+        found = {self.key: self.text, "score": round(self.score, 6), "complete": self.complete}
+        return {**found, "alternatives": ranked(self.alternatives, "text", "score")}
+
+    def as_text(self, number: int = 1) -> str:
+        """The text on one line, so that the n-th line out is the n-th line in; or the n best, a line each."""
+        if len(self.alternatives) > 1:
+            return "\n".join(f"{number}\t{score:.4f}\t{one_line(text)}" for text, score in self.alternatives)
+        return one_line(self.text)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def one_line(text: str) -> str:
+    """A text without line breaks."""
+    return text.replace("\r", " ").replace("\n", " ")
+
+
 class GenerativeModel(Model):
     """A trained model that generates text, token by token."""
 
@@ -169,6 +210,36 @@ def evenly(examples: list[Example], size: int) -> list[Example]:
     if len(examples) <= size:
         return examples
     return [examples[number * len(examples) // size] for number in range(size)]
+
+
+def pad(sequences: Sequence[Sequence[int]]) -> SequenceBatch:
+    """Collate token ids into a padded batch."""
+    lengths = [len(ids) for ids in sequences]
+    longest = max(lengths, default=0)
+    inputs = torch.tensor([[*ids, *[PAD] * (longest - len(ids))] for ids in sequences], dtype=torch.long)
+    return SequenceBatch(inputs.reshape(len(lengths), longest), torch.tensor(lengths, dtype=torch.long))
+
+
+def validation(
+    probabilities: Tensor, truth: Sequence[int], example: Callable[[int], tuple[str, str, str]]
+) -> Validation:
+    """Accuracy and mean loss of probabilities [N, K] and labels [N]; `example` shows the first prediction."""
+    expected, predicted = torch.tensor(truth), probabilities.argmax(-1)
+    loss = -probabilities.gather(1, expected[:, None]).clamp_min(1e-30).log().mean().item()
+    accuracy = 100 * (predicted == expected).float().mean().item()
+    return Validation(accuracy, "accuracy", figures={"loss": loss}, example=example(int(predicted[0])))
+
+
+def start_from_vectors(network: nn.Module, tokenizer: Tokenizer, path: str | None) -> list[str]:
+    """Initialize a network's embeddings from a word2vec or GloVe file, if one is given; returns messages."""
+    if path is None:
+        return []
+    table = getattr(network, "embedding", None)
+    if not isinstance(table, nn.Embedding):
+        raise UsageError(f"data.vectors={path}: the model has no word embeddings to initialize")
+    vectors = read_vectors(path, wanted_words(tokenizer))
+    found = initialize(table.weight.data, tokenizer, vectors)
+    return [f"word vectors from {path}: found for {found:,} of {tokenizer.size:,} tokens"]
 
 
 def check_text(given: Any, name: str = "the text") -> str:

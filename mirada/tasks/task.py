@@ -10,25 +10,30 @@ One loop trains all of them, one function writes all bundles and one opens them;
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from torch import nn
 
 from mirada import models
+from mirada.bundle import need
 from mirada.config import Section, Values
-from mirada.contracts import Loss, Sizes
+from mirada.contracts import Sizes
 from mirada.data.preparation import Preparation, prepare
 from mirada.data.preparation import Prepared as Prepared
 from mirada.data.quality import Notify
 from mirada.data.report import Report
+from mirada.errors import ConfigError
 from mirada.tasks.model import Model as Model
 from mirada.tasks.model import evenly as evenly
 
 
 class Preprocessor(Protocol):
-    """All that using a model needs besides its weights."""
+    """All that using a model needs besides its weights.
+
+    Its class also has `required`, the names of the files that no bundle lacks, and `read(files, folder)`.
+    """
 
     @property
     def sizes(self) -> Sizes:
@@ -36,7 +41,7 @@ class Preprocessor(Protocol):
         ...
 
     def files(self) -> dict[str, bytes]:
-        """Itself as files of a bundle; `Task.open` reads them."""
+        """Itself as files of a bundle."""
         ...
 
 
@@ -51,22 +56,33 @@ class Task:
     sections: ClassVar[dict[str, type[Section]]]
     """Its part of the configuration: `data`, and what else it needs besides `model` and `train`."""
     used: ClassVar[tuple[str, ...]] = ()
-    """Those of them that a trained model still needs."""
+    """The sections that a trained model still needs."""
     preparation: ClassVar[type[Preparation[Any]]]
     """How its data is read, checked, split and encoded."""
+    loss: ClassVar[Any]
+    """Made with the label smoothing: the training loss of a network on a batch (`training/losses.py`)."""
     defaults: ClassVar[Values] = {}
     """Where its settings should differ from those written in the sections."""
     presets: ClassVar[tuple[str, ...]] = ()
     """From small to large: those that `--preset auto` chooses among, by what a budget in minutes allows."""
     inherited: ClassVar[tuple[str, ...]] = ()
-    """Of the data section: what a run takes from its base, and must agree with."""
+    """Settings of the data section that a run takes from its base, and must agree with."""
+
+    length: ClassVar[tuple[str, int] | None] = None
+    """The setting of the data section that limits an example's length, and how many steps the model adds to it."""
 
     def complete(self, built: dict[str, Any]) -> dict[str, Any]:
         """Fill in what a section leaves open and another one decides."""
         return built
 
     def check(self, built: Mapping[str, Any]) -> None:
-        """Refuse sections that do not fit each other."""
+        """Refuse sections that do not fit each other: examples that are longer than the model takes."""
+        if self.length:
+            name, added = self.length
+            size, room = getattr(built["data"], name), built["model"].max_length
+            if size + added > room:
+                enough = f"--set model.max_length={size + added}"
+                raise ConfigError(f"data.{name}={size}: the model takes {room - added}; lower it, or {enough}")
 
     def about(self, values: Values) -> dict[str, Any]:
         """What its bundles' cards say besides."""
@@ -74,7 +90,7 @@ class Task:
 
     def describe(self, card: Mapping[str, Any]) -> list[tuple[str, str]]:
         """Lines of `mirada info`, as name and text, from a bundle's card."""
-        return []
+        return self.preparation.describe(card["data"])
 
     @property
     def report(self) -> type[Report]:
@@ -88,9 +104,11 @@ class Task:
         """
         return prepare(self.preparation(built, preprocessor), folder, notify)
 
-    def open(self, files: Mapping[str, bytes], where: Path) -> Preprocessor:
+    def open(self, files: Mapping[str, bytes], where: Path) -> Any:
         """The preprocessor of a bundle."""
-        raise NotImplementedError
+        kind = self.preparation.preprocessor_type
+        need(files, where, *kind.required)
+        return kind.read(files, where)
 
     def read_dev(self, text: str) -> Any:
         """The dev set that `Prepared.dev_file` wrote."""
@@ -104,12 +122,8 @@ class Task:
 
     def keeps_output(self, base: Any, preprocessor: Any) -> bool:
         """Whether a base of the same task has the same outputs; otherwise only what is below its output is kept."""
-        return True
+        return bool(getattr(base, "labels", None) == getattr(preprocessor, "labels", None))
 
     def fit(self, network: nn.Module, prepared: Any, built: Mapping[str, Any]) -> list[str]:
         """Let a new network see the training data before it is trained, if it has to; what there is to say of it."""
         return []
-
-    def loss(self, smoothing: float) -> Callable[[Any, Any], Loss]:
-        """The training loss of a network on a batch."""
-        raise NotImplementedError

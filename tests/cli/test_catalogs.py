@@ -94,7 +94,7 @@ def test_folders_with_nothing_to_fill(trained: TranslationModel, tmp_path: Path)
     )
     write(tmp_path / "b" / "x.po", ROWS[0][0], language="de")
     said = refused("translate", trained.path, "--file", tmp_path / "b", "--out", out)
-    assert "no catalog is in en, the model's language, but in de" in said
+    assert "no catalog is in en, the model's, but in de" in said
     assert run("translate", trained.path, "--file", tmp_path / "b", "--out", out, "--force").returncode == 0
     assert texts(out / "x.po") == [ROWS[0][1]]
 

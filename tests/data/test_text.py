@@ -13,11 +13,11 @@ import pytest
 from mirada.data import text
 from mirada.data.po import whole
 from mirada.data.readers import find_format, open_pairs
+from mirada.data.readers.conll import Conll
 from mirada.data.text import lines
 from mirada.data.vectors import read_vectors
 from mirada.errors import DataError
 from mirada.tasks.forecasting.table import read_table
-from mirada.tasks.tagging.tags import TaggedFiles
 from tests.data.readers import fault, packed, write
 
 BOM = "\ufeff"
@@ -86,7 +86,7 @@ def test_tagged_text_series_and_vectors_may_be_utf16(tmp_path: Path, encoding: s
     def save(content: str) -> Path:
         return write(tmp_path / "text", (BOM + content).encode(encoding))
 
-    (sentence,) = TaggedFiles([str(save("El\tDET\nñandú\tNOUN\n"))], (), lenient=False)
+    (sentence,) = Conll(save("El\tDET\nñandú\tNOUN\n"))
     assert sentence.fields[0] == ("El", "ñandú")
     assert read_table(save("day,peso\n2024-01-01,1\n2024-01-02,2\n")).values.tolist() == [[1.0], [2.0]]
     assert read_vectors(save("ñandú 1 2\n"), {"ñandú"}).found["ñandú"].tolist() == [1.0, 2.0]
@@ -127,7 +127,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     "csv": lambda path: open_pairs(str(path), format_="csv"),
     "jsonl": lambda path: open_pairs(str(path), format_="jsonl"),
     "po": lambda path: open_pairs(str(path), format_="po"),
-    "conll": lambda path: TaggedFiles([str(path)], (), lenient=False),
+    "conll": lambda path: Conll(path),
     "series": read_table,
     "vectors": lambda path: read_vectors(path, set()),
 }

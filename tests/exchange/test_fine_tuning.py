@@ -129,7 +129,7 @@ def test_lengths_are_those_of_the_base_unless_set(folder: Path, tmp_path: Path) 
         tmp_path / "x",
         code=2,
     )
-    assert "data.length=40 must be below model.max_length=32" in said
+    assert "data.length=40: the model takes 31; lower it, or --set model.max_length=41" in said
     assert f"{folder / 'marian'} is for translation" in refused(
         "train",
         folder / "reviews.csv",

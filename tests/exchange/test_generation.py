@@ -21,8 +21,8 @@ from mirada.decoding import DecodeConfig, decode
 from mirada.exchange import import_checkpoint, vocabulary
 from mirada.exchange.checkpoint import CheckpointConfig
 from mirada.loading import load
-from mirada.tasks.language_model.data import Spelling, lines_of
 from mirada.tasks.language_model.model import LanguageModel
+from mirada.tasks.language_model.preprocessor import Spelling, lines_of
 from mirada.tasks.translation.model import TranslationModel
 from tests.command import run
 from tests.exchange.checkpoints import END, byte_pairs, save_bert, save_gpt2, save_marian

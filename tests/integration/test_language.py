@@ -261,7 +261,7 @@ def test_a_resumed_run_ends_as_if_nothing_had_happened(tmp_path: Path) -> None:
         (b"", [], 1, "book.txt: 0 characters in 0 lines; training needs at least 200"),
         (None, [], 1, "book.txt: no such file"),
         (b"hola\n" * 100, ["--set", "data.lenght=3", "--set", "data.length=1"], 2, "did you mean data.length?"),
-        (b"hola\n" * 100, ["--set", "data.length=3000"], 2, "data.length=3000 must not be above model.max_length=2000"),
+        (b"hola\n" * 100, ["--set", "data.length=3000"], 2, "data.length=3000: the model takes 2000"),
         (b"hola\n" * 100, ["--model", "bag"], 2, "for language_model there are: elman, lstm, gru"),
         (b"hola\n" * 100, ["--dev", "none.txt"], 1, "none.txt: no such file"),
     ],

@@ -129,7 +129,7 @@ def test_bad_input_gets_one_line(mine: MaskedLanguageModel, corpus: Path, tmp_pa
     assert "cannot be fine-tuned for that" in refused(
         "train", corpus, "--task", "forecasting", "--base", mine.path, "--out", tmp_path / "x", code=2
     )
-    with pytest.raises(ConfigError, match=r"data\.length=300 must be below"):
+    with pytest.raises(ConfigError, match=r"data\.length=300: the model takes 255"):
         mirada.train(corpus, task="masked_lm", out=tmp_path / "x", steps=1, settings={"data": {"length": 300}})
 
 

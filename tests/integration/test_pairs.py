@@ -80,7 +80,7 @@ def test_bert_is_taught_with_segments(mine: MaskedLanguageModel, table: Path, tm
     options: list[Any] = ["--task", "classification", "--columns", COLUMNS, "--steps", 60, "--threads", 1]
     done = run("train", table, *options, "--base", mine.path, "--out", out, "--set", "train.lr=0.01")
     assert done.returncode == 0, done.stderr
-    assert "180 training pairs (first 90, second 90), 20 dev" in done.stderr
+    assert "labels: first 90, second 90; data: 180 pairs" in done.stderr
     assert "weights are copied from the base" in done.stderr
     model = mirada.load(out)
     assert model.card["scores"]["scores"][0]["value"] >= 95

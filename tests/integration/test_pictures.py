@@ -67,11 +67,9 @@ def test_classification_by_a_model_that_sees_is_learned_from_pictures(model: Ima
 def test_the_command_line_trains_asks_scores_and_tells(folder: Path, tmp_path: Path) -> None:
     done = run("train", folder, *VIT, "--out", tmp_path / "b", "--preset", "tiny", "--steps", 2, *ONE)
     assert done.returncode == 0, done.stderr
-    assert "training images, 8×8, grey (across " in done.stderr
+    assert "images, 8×8, grey" in done.stderr
     assert "120 files in 2 folders, a class each" in done.stderr
-    assert (
-        "images are turned, scaled and shifted a little, anew in every epoch [--set data.augment=false]" in done.stderr
-    )
+    assert "[--set data.augment=false]" in done.stderr
     assert "on 12 images" in done.stderr
     assert "task        image_classification" in run("info", tmp_path / "b").stdout
     assert run("evaluate", tmp_path / "b", folder, *ONE).stdout.startswith("images: 120\n")

@@ -33,7 +33,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = folder / "tags"
     done = run("train", file, "--task", "tagging", "--model", "lstm", "--out", out, "--steps", 80, *SETTINGS)
     assert done.returncode == 0, done.stderr
-    assert "270 training sentences, 1,890 words (D 540, N 540, V 540, P 270), 30 dev (held out)" in done.stderr
+    assert "tags: D 540, N 540, V 540, P 270; data: 270 sentences, 1,890 words" in done.stderr
     assert "tagged text, tab between cells, words in column 1 and tags in column 2 of 2" in done.stderr
     assert "1  exact duplicates of an earlier sentence" in done.stderr
     assert "1  sentences with a line with another number of cells" in done.stderr

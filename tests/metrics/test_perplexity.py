@@ -49,7 +49,7 @@ def test_for_a_person_and_for_a_program() -> None:
 
 
 def test_faults() -> None:
-    with pytest.raises(UsageError, match="2 tokens but the bits of 1"):
+    with pytest.raises(UsageError, match="2 tokens but 1 predictions"):
         evaluate_text(np.array([1.0]), np.array([3, 4]), COUNTS, 2, "characters")
     with pytest.raises(UsageError, match="nothing to evaluate"):
         evaluate_text(np.zeros(0), np.zeros(0, dtype=int), COUNTS, 0, "characters")

@@ -73,16 +73,11 @@ def test_spans_are_the_same_in_every_scheme(pieces: list[tuple[str, int]]) -> No
 
 
 @pytest.mark.parametrize("scheme", ["IOB1", "BIO", "BIOES", "BILOU"])
-def test_the_scheme_is_recognised(scheme: str) -> None:
+def test_spans_are_scored_in_every_scheme(scheme: str) -> None:
     tags = tagged([("a", 3), ("a", 1), ("b", 1), ("O", 1), ("a", 2)], scheme)
     scores = evaluate_tags([tags, tags], [tags, tags])
     assert scores.scores[0].name == "span-F1"
-    assert f"|scheme:{scheme}|spans:8|found:8" in scores.scores[0].signature
-
-
-def test_a_span_that_begins_a_sentence_touches_none() -> None:
-    mixed = [["I-a"], ["B-a"]]
-    assert "|scheme:BIO|" in evaluate_tags(mixed, mixed).scores[0].signature
+    assert "|spans:8|found:8" in scores.scores[0].signature
 
 
 # --- tags ---
@@ -109,7 +104,7 @@ def test_by_hand() -> None:
     assert (outside.label, outside.count) == ("O", 4)
     assert (outside.precision, outside.recall, outside.f1) == pytest.approx((200 / 3, 50, 400 / 7))
     assert [row.label for row in scores.tags[1:4]] == ["B-LOC", "B-ORG", "B-PER"]
-    assert scores.scores[0].signature == "micro|match:exact|scheme:BIO|spans:4|found:5"
+    assert scores.scores[0].signature == "micro|match:exact|spans:4|found:5"
     assert scores.summary == "span-F1 44.4, accuracy 50.0, macro-F1 46.3, unknown words 66.7 on 10 words"
 
 
@@ -180,21 +175,17 @@ def test_text_and_plain_values() -> None:
 
 
 @pytest.mark.parametrize(
-    ("truth", "said", "unknown", "part"),
+    ("truth", "said", "part"),
     [
-        ([], [], None, "nothing to evaluate"),
-        ([[]], [[]], None, "nothing to evaluate"),
-        ([["A"]], [], None, "1 sentences but predicted tags for 0"),
-        ([["A"], ["A", "B"]], [["A"], ["A"]], None, "sentence 2 has 2 words but 1 predicted tags"),
-        (["AB"], [["A", "B"]], None, "sentence 1 must be a list"),
-        ([["A"]], [["A"]], [[]], "sentence 1 has 1 words but 0 marks of unknown words"),
+        ([], [], "nothing to evaluate"),
+        ([[]], [[]], "nothing to evaluate"),
+        ([["A"]], [], "1 sentences but 0 predictions"),
+        ([["A"], ["A", "B"]], [["A"], ["A"]], "sentence 2 has 2 words but 1 predictions"),
     ],
 )
-def test_what_cannot_be_scored(
-    truth: list[list[str]], said: list[list[str]], unknown: list[list[bool]] | None, part: str
-) -> None:
+def test_what_cannot_be_scored(truth: list[list[str]], said: list[list[str]], part: str) -> None:
     with pytest.raises(UsageError) as caught:
-        evaluate_tags(truth, said, unknown)
+        evaluate_tags(truth, said)
     assert part in str(caught.value)
 
 
@@ -239,33 +230,14 @@ def test_numbers_of_any_size_have_finite_scores(pairs: list[tuple[float, float]]
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -1e51])
 def test_numbers_that_cannot_be_scored(bad: float) -> None:
-    with pytest.raises(UsageError) as caught:
-        evaluate_numbers([[1.0], [], [2.0, 3.0]], [[1.0], [], [2.0, bad]])
-    assert f"sentence 3, word 2: the predicted number is {bad:g}" in str(caught.value)
-    with pytest.raises(UsageError, match="sentence 3, word 1: the predicted"):
-        evaluate_numbers([[1.0], [], [2.0, 3.0]], [[1.0], [], [bad, 3.0]])
-    with pytest.raises(UsageError, match="the true number"):
-        evaluate_numbers([[bad]], [[1.0]])
-
-
-def test_the_scheme_is_iob1_only_if_no_span_begins_with_a_needless_b() -> None:
-    for tags, scheme in (
-        ([["I-a", "B-a"]], "IOB1"),
-        ([["I-a", "I-a"], ["I-a", "B-a"]], "IOB1"),
-        ([["I-a", "I-b"]], "IOB1"),
-        ([["B-a", "I-a"]], "BIO"),
-        ([["O", "B-a"], ["I-a", "O"]], "BIO"),
-        ([["I-a", "B-b"]], "BIO"),
-        ([["B-a", "B-a"]], "BIO"),
-        ([["O", "O"], ["O", "B-a"]], "BIO"),
-        ([["I-a"], ["B-a"]], "BIO"),
-    ):
-        assert f"|scheme:{scheme}|" in evaluate_tags(tags, tags).scores[0].signature, tags
+    for truth, said in (([[1.0], [], [2.0, 3.0]], [[1.0], [], [2.0, bad]]), ([[bad]], [[1.0]])):
+        with pytest.raises(UsageError, match=r"up to 1e\+50"):
+            evaluate_numbers(truth, said)
 
 
 def test_numbers_up_to_the_largest_are_scored() -> None:
     assert evaluate_numbers([[1e50]], [[0.0]]).score("MAE") == 1e50
-    with pytest.raises(UsageError, match="word 1"):
+    with pytest.raises(UsageError, match=r"up to 1e\+50"):
         evaluate_numbers([[1.1e50]], [[0.0]])
 
 

@@ -278,7 +278,7 @@ def test_the_text_is_aligned() -> None:
         damage=(Damage("number", 9, 2, ((3, "1,000"),)), Damage("url", 0, 0, ()), Damage("placeholder", 5, 0, ())),
     )
     assert result.as_text() == (
-        "sentences: 1200\n"
+        "sentences: 1,200\n"
         "\n"
         "BLEU     31.42  nrefs:1|tok:13a\n"
         "chrF++   55.00  nc:6\n"
@@ -308,11 +308,10 @@ def test_the_text_has_nothing_that_acts_on_a_terminal() -> None:
 @pytest.mark.parametrize(
     ("sources", "hypotheses", "references", "message"),
     [
-        ([], [], [], "no sentences"),
-        (["a"], ["a", "b"], [["a"], ["b"]], "1 sources but 2 translations"),
-        (["a", "b"], ["a", "b"], [["a"]], "2 translations but references for 1"),
+        ([], [], [], "nothing to evaluate"),
+        (["a"], ["a", "b"], [["a"], ["b"]], "1 sources but 2 predictions"),
+        (["a", "b"], ["a", "b"], [["a"]], "1 sentences but 2 predictions"),
         (["a", "b"], ["a", "b"], [["a"], []], "sentence 2 has no reference"),
-        (["a"], ["a"], ["a"], "must be a list"),
     ],
 )
 def test_mistakes_are_named(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +20,9 @@ from torch.nn.functional import affine_grid, grid_sample
 from mirada.contracts import Rows, SequenceBatch
 from mirada.data.folder import LARGE_FILE, check_dev, open_array
 from mirada.data.images.format import Format
-from mirada.data.images.pixels import Pixels
+from mirada.data.images.pixels import Pixels, fit
+from mirada.data.preparation import Example, Preparation, Prepared
+from mirada.data.quality import Notify
 from mirada.errors import BundleError, DataError
 from mirada.parsing import load_json_lines, read_json
 
@@ -178,3 +182,39 @@ class ImageBatches:
 
     def padding(self, epoch: int = 0) -> float:
         return 0.0
+
+
+class ImagePreparation(Preparation[Example]):
+    """Preparing images with labels, or with captions: the dev set is `Images`, in dev.npy and dev.json."""
+
+    label_type: ClassVar[Any] = str
+
+    def read_dev(self, folder: Path, preprocessor: Any) -> Images[Any]:
+        return Images.read(folder, preprocessor.format.shape, self.label_type)
+
+    @staticmethod
+    def dump(dev: Images[Any]) -> str:
+        return dev.kept.dump()
+
+    @classmethod
+    def load(cls, text: str) -> Images[Any]:
+        return Images.load(text)
+
+    def notes(self, prepared: Prepared) -> list[str]:
+        return [*prepared.about.notes, *prepared.saved_dev.notes("images")]
+
+
+def write_images(
+    path: Path, images: Iterable[Pixels], count: int, shape: tuple[int, int, int, int], notify: Notify
+) -> bytes:
+    """Write so many images in one size and colours (C, F, H, W); the sha256 of their pixels."""
+    channels, frames, height, width = shape
+    out = np.lib.format.open_memmap(path, "w+", np.uint8, (count, frames, height, width, channels))
+    hashed = hashlib.sha256()
+    for row, pixels in enumerate(images):
+        if row % 500 == 0:
+            notify("resizing", row, count)
+        out[row] = fit(pixels, channels, height, width)
+        hashed.update(out[row].tobytes())
+    out.flush()
+    return hashed.digest()

@@ -3,7 +3,7 @@
 Every image is read twice; names stay in memory, pixels do not.
 
 <folder>/training.npy, dev.npy   the pixels, uint8 [N, 1, H, W, C], memory-mapped
-<folder>/corpus/                 a row a caption: the number of its image, and its tokens
+<folder>/corpus/                 a row for each caption: the number of its image, and its tokens
 <folder>/dev.json                the captions of each dev image, and where it comes from
 """
 
@@ -11,33 +11,33 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from pydantic import Field
+from pydantic import BaseModel, Field
 
-from mirada.contracts import BOS, EOS, PAD, Captions, Rows
+from mirada.contracts import BOS, EOS, PAD, Captions, Rows, Sizes
 from mirada.data import report as reports
 from mirada.data.batching import Groups
 from mirada.data.checks import fault, in_words
-from mirada.data.corpus import Corpus, write_corpus
-from mirada.data.folder import FolderFiles
-from mirada.data.images.batches import Images, open_pixels
+from mirada.data.corpus import Corpus
+from mirada.data.images.batches import ImagePreparation, open_pixels, write_images
 from mirada.data.images.format import Appearance, Format, FormatConfig, moments
-from mirada.data.images.pixels import BadImage, Pixels, digest, fit, read_image
-from mirada.data.preparation import Preparation, Prepared
+from mirada.data.images.pixels import BadImage, Pixels, digest, read_image
+from mirada.data.preparation import Prepared
 from mirada.data.readers import Wanted
 from mirada.data.records import AnyRecord, Record
 from mirada.data.sources import PairFiles, TableSection
 from mirada.data.splits import Mask, first_of
 from mirada.data.survey import HELD, Survey, fingerprint
-from mirada.errors import DataError
+from mirada.data.tokenizer import Tokenizer
+from mirada.errors import BundleError, DataError
 from mirada.files import write_text
-from mirada.tasks.captioning.preprocessor import CaptionPreprocessor
+from mirada.parsing import load_json
 
 
 class CaptionsConfig(TableSection, FormatConfig):
@@ -64,6 +64,41 @@ class Report(reports.Report):
     format: str = ""
 
 
+@dataclass(frozen=True)
+class CaptionPreprocessor:
+    """The tokenizer of captions, and the format of images."""
+
+    required = ("tokenizer.json", "pictures.json", "captions.json")
+    tokenizer: Tokenizer
+    format: Format
+    longest: int
+    """Tokens in the longest caption that was learned from."""
+
+    @property
+    def sizes(self) -> Sizes:
+        return Sizes(self.format.shape[0], self.tokenizer.size, numeric_inputs=True, shape=self.format.shape)
+
+    def files(self) -> dict[str, bytes]:
+        return {
+            "tokenizer.json": self.tokenizer.to_json().encode("utf-8"),
+            "pictures.json": self.format.to_json([]).encode("utf-8"),
+            "captions.json": json.dumps({"longest": self.longest}).encode("utf-8"),
+        }
+
+    @classmethod
+    def read(cls, files: Mapping[str, bytes], where: Path) -> CaptionPreprocessor:
+        _, format_ = Format.from_json(files["pictures.json"], where / "pictures.json")
+        about: _Captions = load_json(files["captions.json"], _Captions, where / "captions.json", BundleError)
+        tokenizer = Tokenizer.load(where / "tokenizer.json", files["tokenizer.json"])
+        return cls(tokenizer, format_, about.longest)
+
+
+class _Captions(BaseModel):
+    """What captions.json says."""
+
+    longest: int = Field(ge=1, le=65_536)
+
+
 class CaptionStore(NamedTuple):
     """The encoded training set."""
 
@@ -78,17 +113,11 @@ class CaptionBatches(Groups[Captions]):
     pixels: Pixels
     format: Format
     patches: int
-    mark: str
-    """Of the pixels and the captions."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self._source = np.full(len(self.corpus), self.patches, dtype=np.int32)
         self._pictures = self.corpus.source.ids[self.corpus.source.offsets[:-1]].astype(np.int64)
-
-    @property
-    def fingerprint(self) -> str:
-        return self.mark
 
     @property
     def tokens(self) -> int:
@@ -130,10 +159,9 @@ class CaptionRecords:
             if path not in self.images:
                 self.images[path] = self._see(path)
             found = self.images[path]
+            hashed, problem = (0, found.reason) if isinstance(found, BadImage) else (found, "")
             for caption in filter(str.strip, pair.fields[1:]):
-                bad = isinstance(found, BadImage)
-                fields = (path, caption, 0 if bad else found)
-                yield Record(fields, pair.file, pair.line, found.reason if isinstance(found, BadImage) else "")
+                yield Record((path, caption, hashed), pair.file, pair.line, problem)
 
     def _see(self, path: str) -> int | BadImage:
         try:
@@ -147,10 +175,8 @@ class CaptionRecords:
         """Refuse tables none of whose images can be read."""
         bad = [found for found in self.images.values() if isinstance(found, BadImage)]
         if bad and len(bad) == len(self.images):
-            raise DataError(
-                f"{self}: none of its {len(bad):,} images can be read; the first of them, {bad[0]}; file names are "
-                "taken from the table's own folder"
-            )
+            found = f"{self}: none of its {len(bad):,} images can be read; the first of them, {bad[0]}"
+            raise DataError(f"{found}; file names are relative to the table's own folder")
 
 
 class Scene(NamedTuple):
@@ -172,12 +198,14 @@ def scenes_of(records: Iterable[AnyRecord]) -> list[Scene]:
     return list(scenes.values())
 
 
-class CaptioningData(Preparation[Scene]):
+class CaptioningData(ImagePreparation[Scene]):
     """Images with captions: a record is a caption."""
 
     noun = "caption"
     fewest = 20
     report_type = Report
+    preprocessor_type = CaptionPreprocessor
+    label_type = list[str]
     data: CaptionsConfig
     report: Report
 
@@ -203,11 +231,10 @@ class CaptioningData(Preparation[Scene]):
         return len(record.fields[1].split())
 
     def judge(self, survey: Survey) -> Iterator[tuple[str, Mask]]:
-        survey.source.check()  # type: ignore[attr-defined]
+        self._source(survey).check()
         yield "duplicate", ~first_of(survey.column(_CAPTION))
-        if survey.compared:
-            held = [scene.digest for scenes in survey.compared for scene in scenes]
-            yield "in_dev", np.isin(survey.column(_IMAGE), np.array(held, np.uint64))
+        held = [scene.digest for scenes in survey.compared for scene in scenes]
+        yield "in_dev", np.isin(survey.column(_IMAGE), np.array(held, np.uint64))
 
     def hold_out(self, survey: Survey) -> Mask:
         images = survey.kept(_IMAGE)
@@ -231,57 +258,42 @@ class CaptioningData(Preparation[Scene]):
         self.report.words = sum(len(caption.split()) for caption in captions)
         if self.base:
             return CaptionPreprocessor(self.base.tokenizer, self.base.format, self.base.longest)
-        config = self.built["tokenizer"]
-        survey.notify(f"learning {config.unit}", 0, 0)
-        channels, height, width = self.data.choose(survey.source.appearance, self.built["model"].patch_for)  # type: ignore[attr-defined]
-        return CaptionPreprocessor(
-            config.learn(captions, self.report.words), Format((channels, 1, height, width), (), ()), 1
-        )
+        channels, height, width = self.data.choose(self._source(survey).appearance, self.built["model"].patch_for)
+        tokenizer = self.tokenizer(survey, captions, self.report.words)
+        return CaptionPreprocessor(tokenizer, Format((channels, 1, height, width), (), ()), 1)
+
+    @staticmethod
+    def _source(survey: Survey) -> CaptionRecords:
+        assert isinstance(survey.source, CaptionRecords)
+        return survey.source
 
     def encode(self, survey: Survey, preprocessor: CaptionPreprocessor, folder: Path) -> None:
         tokenizer, shape, report = preprocessor.tokenizer, preprocessor.format.shape, self.report
         numbers: dict[str, int] = {}
         for record in survey.records():
             numbers.setdefault(record.fields[0], len(numbers))
-        hashed = write_images(folder / "training.npy", list(numbers), shape, survey)
-        rows: Any = (([numbers[record.fields[0]]], record.fields[1], record) for record in survey.records())
-        as_it_is: Any = list  # the number of its image is the whole source side
-        corpus = write_corpus(
-            folder / "corpus",
-            rows,
-            as_it_is,
-            tokenizer.encode,
-            vocabulary=max(tokenizer.size, len(numbers)),
-            longest=self.data.max_tokens,
-            too_long=lambda record, tokens: survey.leave_out(record, "too_many_tokens"),
-            progress=lambda done: survey.notify("tokenising", done, survey.good),
-        )
-        if not len(corpus):
-            raise DataError(
-                f"{survey.source}: every caption has more than data.max_tokens={self.data.max_tokens} tokens"
-            )
+        hashed = write_images(folder / "training.npy", map(_pixels, numbers), len(numbers), shape, survey.notify)
+        rows = (([numbers[record.fields[0]]], record.fields[1], record) for record in survey.records())
+        vocabulary, longest = max(tokenizer.size, len(numbers)), self.data.max_tokens
+        corpus = self.write_corpus(
+            survey, folder, rows, list, tokenizer.encode, vocabulary=vocabulary, longest=longest
+        )  # the number of its image is the whole source side
         pixels = np.load(folder / "training.npy", mmap_mode="r")
         format_ = self.base.format if self.base else Format(shape, *moments(pixels))
         longest = max(int(corpus.target.lengths.max()), preprocessor.longest)
-        self._preprocessor, self._survey = replace(preprocessor, format=format_, longest=longest), survey
-        report.training, report.images, report.vocabulary = len(corpus), len(numbers), tokenizer.size
-        report.format, report.notes = format_.text, survey.source.appearance.notes(*shape[2:])  # type: ignore[attr-defined]
+        self._preprocessor, self._notify = replace(preprocessor, format=format_, longest=longest), survey.notify
+        report.images, report.vocabulary = len(numbers), tokenizer.size
+        report.format, report.notes = format_.text, self._source(survey).appearance.notes(*shape[2:])
         report.fingerprint = hashlib.sha256(hashed + corpus.fingerprint.encode()).hexdigest()
 
     def adapt(self, survey: Survey, preprocessor: CaptionPreprocessor) -> CaptionPreprocessor:
         return self._preprocessor
 
     def save_dev(self, dev: list[Scene], folder: Path) -> None:
-        shape = self._preprocessor.format.shape
-        write_images(folder / "dev.npy", [scene.path for scene in dev], shape, self._survey)
-        about = {"labels": [scene.captions for scene in dev], "places": [scene.path for scene in dev]}
+        paths, shape = [scene.path for scene in dev], self._preprocessor.format.shape
+        write_images(folder / "dev.npy", map(_pixels, paths), len(paths), shape, self._notify)
+        about = {"labels": [scene.captions for scene in dev], "places": paths}
         write_text(folder / "dev.json", json.dumps(about, ensure_ascii=False))
-
-    def read_preprocessor(self, folder: Path) -> CaptionPreprocessor:
-        return CaptionPreprocessor.read(FolderFiles(folder), folder)
-
-    def read_dev(self, folder: Path, preprocessor: CaptionPreprocessor) -> Images[list[str]]:
-        return Images.read(folder, preprocessor.format.shape, list[str])
 
     def open_store(self, folder: Path, preprocessor: CaptionPreprocessor) -> CaptionStore:
         training, corpus = open_pixels(folder / "training.npy", preprocessor.format.shape), Corpus(folder / "corpus")
@@ -289,32 +301,24 @@ class CaptioningData(Preparation[Scene]):
         corpus.source.check(len(training), longest=1, shortest=1)
         return CaptionStore(training, corpus)
 
-    @staticmethod
-    def dump(dev: Images[list[str]]) -> str:
-        return dev.kept.dump()
-
-    @classmethod
-    def load(cls, text: str) -> Images[list[str]]:
-        return Images.load(text)
-
-    def _patches(self, prepared: Prepared) -> int:
-        rows, columns = self.built["model"].grid(prepared.preprocessor.format.shape)
-        return int(rows * columns)
-
     def batches(self, prepared: Prepared, tokens: int, seed: int) -> CaptionBatches:
         store, format_, mark = prepared.store, prepared.preprocessor.format, prepared.about.fingerprint
-        return CaptionBatches(store.corpus, tokens, seed, store.pixels, format_, self._patches(prepared), mark)
+        rows, columns = self.built["model"].grid(format_.shape)
+        return CaptionBatches(store.corpus, tokens, seed, store.pixels, format_, rows * columns, mark=mark)
 
-    def summary(self, prepared: Prepared) -> str:
-        report = prepared.about
-        held = f", {report.dev:,} dev" + (" (held out: none of them is in training)" if report.held_out else "")
-        return (
-            f"{report.training:,} captions of {report.images:,} images, {report.format}{held}, "
-            f"{self._patches(prepared):,} patches each, {report.vocabulary:,} units"
-        )
+    @classmethod
+    def describe(cls, data: Mapping[str, Any], nouns: str = "") -> list[tuple[str, str]]:
+        left_out = sum(data["excluded"].values())
+        return [
+            ("data", f"{data['training']:,} captions, {left_out:,} left out"),
+            ("images", f"{data['images']:,}, {data['format']}"),
+            ("dev", f"{data['dev']:,} images" + (", held out of the data" if data["held_out"] else "")),
+            ("vocabulary", f"{data['vocabulary']:,}"),
+        ]
 
-    def notes(self, prepared: Prepared) -> list[str]:
-        return [*prepared.about.notes, *prepared.saved_dev.notes("images")]
+
+def _pixels(path: str) -> Pixels:
+    return read_image(path)[0]
 
 
 def read_captions(path: str, columns: tuple[str, ...] = ()) -> Iterator[tuple[str, list[str], Pixels]]:
@@ -327,24 +331,8 @@ def read_captions(path: str, columns: tuple[str, ...] = ()) -> Iterator[tuple[st
         if not wrong and (image, caption) in seen:
             wrong = "the image has this caption already"
         if wrong:
-            raise DataError(
-                f"{record.file}, line {record.line}: {wrong}; a test set has to be whole: correct it or remove it"
-            )
+            raise DataError(f"{record.file}, line {record.line}: {wrong}; a test set is read whole: correct it")
         seen.add((image, caption))
         sound.append(record)
     for scene in scenes_of(sound):
-        yield scene.path, scene.captions, read_image(scene.path)[0]
-
-
-def write_images(path: Path, files: Sequence[str], shape: tuple[int, int, int, int], survey: Survey) -> bytes:
-    """Write image files in one size and colours; the sha256 of their pixels."""
-    channels, _, height, width = shape
-    out = np.lib.format.open_memmap(path, "w+", np.uint8, (len(files), 1, height, width, channels))
-    hashed = hashlib.sha256()
-    for number, file in enumerate(files):
-        if number % 500 == 0:
-            survey.notify("resizing", number, len(files))
-        out[number] = fit(read_image(file)[0], channels, height, width)
-        hashed.update(out[number].tobytes())
-    out.flush()
-    return hashed.digest()
+        yield scene.path, scene.captions, _pixels(scene.path)

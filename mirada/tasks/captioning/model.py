@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Unpack, overload
@@ -23,10 +23,9 @@ from mirada.inspection.image_attention import ImageAttention
 from mirada.metrics.captioning import CaptionScores, evaluate_captions, exact
 from mirada.metrics.translation import chrf
 from mirada.models.transformer import Captioner
-from mirada.predictions import ImagePrediction, ranked
-from mirada.tasks.captioning.data import read_captions
-from mirada.tasks.captioning.preprocessor import CaptionPreprocessor
-from mirada.tasks.model import DecodeOptions, GenerativeModel
+from mirada.predictions import ImagePrediction
+from mirada.tasks.captioning.data import CaptionPreprocessor, read_captions
+from mirada.tasks.model import DecodeOptions, GeneratedText, GenerativeModel
 
 CELLS = 8192
 """Patches × beam that are processed at the same time."""
@@ -36,39 +35,23 @@ MORE = 10
 
 
 @dataclass(frozen=True)
-class Caption(ImagePrediction):
+class Caption(ImagePrediction, GeneratedText):
     """The caption of an image."""
 
-    text: str
-    score: float
-    """The average log probability of its tokens (with the length penalty of `decode`)."""
-    alternatives: tuple[tuple[str, float], ...] = field(default=(), repr=False)
-    """The n best texts with their scores, this one first."""
-    complete: bool = True
-    """False if it was cut off at the length limit."""
+    key = "caption"
 
     def values(self) -> dict[str, Any]:
-        found = {"caption": self.text, "score": round(self.score, 6), "complete": self.complete}
-        return {**super().values(), **found, "alternatives": ranked(self.alternatives, "text", "score")}
+        return {**ImagePrediction.values(self), **GeneratedText.values(self)}
 
-    def as_text(self, number: int = 1) -> str:
-        if len(self.alternatives) > 1:
-            return "\n".join(f"{number}\t{score:.4f}\t{text}" for text, score in self.alternatives)
-        return self.text.replace("\n", " ")
-
-    def __str__(self) -> str:
-        return self.text
+    __str__ = GeneratedText.__str__
 
 
 class CaptionModel(GenerativeModel):
     """A trained captioning model, opened from its bundle."""
 
+    example = "mirada caption {path} image.png"
     network: Captioner
     preprocessor: CaptionPreprocessor
-
-    @property
-    def try_it(self) -> str:
-        return f"mirada caption {self.path} image.png"
 
     @property
     def image_loader(self) -> ImageLoader:

@@ -5,29 +5,30 @@ A EOS         a text          A EOS B EOS   a text of two parts, as BERT is pre-
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import torch
-from pydantic import Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 from torch import Tensor
 
-from mirada.contracts import EOS, PAD, Rows, SequenceBatch
+from mirada.contracts import EOS, PAD, Rows, SequenceBatch, Sizes
 from mirada.data import report as reports
 from mirada.data.batching import Groups
-from mirada.data.corpus import Corpus, write_corpus
-from mirada.data.folder import FolderFiles
+from mirada.data.corpus import Corpus
 from mirada.data.labels import TAB, LabelledPreparation, example, shown_classes, unreadable
 from mirada.data.preparation import Prepared
 from mirada.data.records import AnyRecord
 from mirada.data.sources import PairFiles, TableSection
+from mirada.data.splits import LabelNames
 from mirada.data.survey import Survey, fingerprint
 from mirada.data.tokenizer import Tokenizer
-from mirada.errors import DataError, UsageError
-from mirada.tasks.classification.preprocessor import ClassificationPreprocessor
+from mirada.errors import BundleError, DataError, UsageError
+from mirada.parsing import load_json
 
 LONGEST = 400
 """Tokens that are read of a text, unless set otherwise."""
@@ -67,9 +68,6 @@ class LabelledConfig(TableSection):
         """Parts of a text: two when pairs are classified."""
         return 2 if len(self.columns) == 3 else 1
 
-    def open(self, paths: Sequence[str]) -> PairFiles:
-        return PairFiles(paths, replace(self.wanted, labels=True), self.format)
-
 
 @dataclass
 class Report(reports.Report):
@@ -81,6 +79,41 @@ class Report(reports.Report):
     """Training texts of each."""
     parts: int = 1
     """Parts of each text."""
+
+
+@dataclass(frozen=True)
+class ClassificationPreprocessor:
+    """The tokenizer and the labels of a classifier."""
+
+    required = ("tokenizer.json", "labels.json")
+    tokenizer: Tokenizer
+    labels: list[str]
+    parts: int = 1
+    """Parts of a text: two when pairs are classified."""
+
+    @property
+    def sizes(self) -> Sizes:
+        return Sizes(self.tokenizer.size, len(self.labels))
+
+    def files(self) -> dict[str, bytes]:
+        about = self.labels if self.parts == 1 else {"labels": self.labels, "parts": self.parts}
+        return {
+            "tokenizer.json": self.tokenizer.to_json().encode("utf-8"),
+            "labels.json": json.dumps(about, ensure_ascii=False).encode("utf-8"),
+        }
+
+    @classmethod
+    def read(cls, files: Mapping[str, bytes], where: Path) -> ClassificationPreprocessor:
+        found = load_json(files["labels.json"], _Named | LabelNames, where / "labels.json", BundleError)
+        about = found if isinstance(found, _Named) else _Named(labels=found)
+        return cls(Tokenizer.load(where / "tokenizer.json", files["tokenizer.json"]), about.labels, about.parts)
+
+
+class _Named(BaseModel):
+    """What labels.json says; for single texts it may be the labels alone."""
+
+    labels: LabelNames
+    parts: Literal[1, 2] = 1
 
 
 def framed(tokenizer: Tokenizer, texts: Sequence[str], parts: int, longest: int) -> tuple[list[list[int]], list[int]]:
@@ -101,7 +134,7 @@ def framed(tokenizer: Tokenizer, texts: Sequence[str], parts: int, longest: int)
 
 
 def segments(inputs: Tensor) -> Tensor:
-    """Of framed texts [B, T]: 0 up to the first EOS, 1 behind it."""
+    """The segment of each token of framed texts [B, T]: 0 up to the first EOS, 1 after it."""
     ends = inputs == EOS
     return (ends.cumsum(1) - ends.long()).clamp(max=1)
 
@@ -128,6 +161,7 @@ class ClassificationData(LabelledPreparation[tuple[str, str]]):
 
     counted = "labelled texts"
     report_type = Report
+    preprocessor_type = ClassificationPreprocessor
     example_type = tuple[str, str]
     data: LabelledConfig
     report: Report
@@ -144,7 +178,7 @@ class ClassificationData(LabelledPreparation[tuple[str, str]]):
         return "text" if self.data.parts == 1 else "pair"
 
     def open(self, paths: Sequence[str]) -> PairFiles:
-        files = self.data.open(paths)
+        files = PairFiles(paths, replace(self.data.wanted, labels=True), self.data.format)
         files.notes = [*(f"{path}: {about}" for path, about in files.files), *files.notes]
         return files
 
@@ -173,10 +207,8 @@ class ClassificationData(LabelledPreparation[tuple[str, str]]):
         return (self.example(record)[0] for record in survey.records())
 
     def learn(self, survey: Survey) -> ClassificationPreprocessor:
-        survey.notify("learning words", 0, 0)
         parts = (part for text in self._texts(survey) for part in (text.split(TAB) if self.parts > 1 else [text]))
-        tokenizer = self.base.tokenizer if self.base else self.built["tokenizer"].learn(parts, survey.words)
-        return ClassificationPreprocessor(tokenizer, self.labels, self.parts)
+        return ClassificationPreprocessor(self.tokenizer(survey, parts), self.labels, self.parts)
 
     def encode(self, survey: Survey, preprocessor: ClassificationPreprocessor, folder: Path) -> None:
         tokenizer, longest, truth = preprocessor.tokenizer, self.data.max_tokens or LONGEST, self.truth(survey)
@@ -186,25 +218,12 @@ class ClassificationData(LabelledPreparation[tuple[str, str]]):
             self.report.cut += sum(map(bool, beyond))
             return ids
 
-        as_it_is: Any = list
-        numbers: Any = ([number] for number in truth.tolist())
-        corpus = write_corpus(
-            folder / "corpus",
-            ((text, number, None) for text, number in zip(self._texts(survey), numbers, strict=True)),
-            encode,
-            as_it_is,
-            vocabulary=max(tokenizer.size, len(self.labels)),
-            longest=longest,
-            too_long=lambda place, tokens: None,
-            progress=lambda done: survey.notify("tokenising", done, len(truth)),
-        )
+        rows = ((text, [number], None) for text, number in zip(self._texts(survey), truth.tolist(), strict=True))
+        vocabulary = max(tokenizer.size, len(self.labels))
+        self.write_corpus(survey, folder, rows, encode, vocabulary=vocabulary, longest=longest)
         if self.report.cut:
             survey.finding("truncated").count = self.report.cut
-        self.report.training, self.report.fingerprint = len(corpus), corpus.fingerprint
         self.report.vocabulary, self.report.parts = tokenizer.size, self.parts
-
-    def read_preprocessor(self, folder: Path) -> ClassificationPreprocessor:
-        return ClassificationPreprocessor.read(FolderFiles(folder), folder)
 
     def read_dev(self, folder: Path, preprocessor: ClassificationPreprocessor) -> Labelled:
         dev: Labelled = super().read_dev(folder, preprocessor)
@@ -221,8 +240,7 @@ class ClassificationData(LabelledPreparation[tuple[str, str]]):
     def batches(self, prepared: Prepared, tokens: int, seed: int) -> LabelledBatches:
         return LabelledBatches(prepared.store, tokens, seed, prepared.preprocessor.parts)
 
-    def summary(self, prepared: Prepared) -> str:
-        report = prepared.about
-        held = f", {report.dev:,} dev" + (" (held out, the same share of each class)" if report.held_out else "")
-        units = f"{report.vocabulary:,} {prepared.preprocessor.tokenizer.unit}"
-        return f"{report.training:,} training {self.nouns} ({shown_classes(report.classes)}){held}, {units}"
+    @classmethod
+    def describe(cls, data: Mapping[str, Any], nouns: str = "") -> list[tuple[str, str]]:
+        nouns = "pairs" if data["parts"] > 1 else "texts"
+        return [("labels", shown_classes(data["classes"], 1000)), *super().describe(data, nouns)]

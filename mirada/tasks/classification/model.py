@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, overload
@@ -14,14 +14,19 @@ from mirada.contracts import EOS, SequenceEncoder, Validation
 from mirada.data.batching import similar
 from mirada.data.labels import TAB, joined
 from mirada.data.text import shown_text
-from mirada.errors import DataError, InputError, UsageError
+from mirada.errors import DataError, InputError, UsageError, counted
 from mirada.metrics.classification import LabelScores, evaluate_labels
 from mirada.models.bag import Bag
 from mirada.predictions import Prediction
-from mirada.tasks.classification.data import ClassificationData, Labelled, LabelledConfig, framed, segments
-from mirada.tasks.classification.preprocessor import ClassificationPreprocessor
-from mirada.tasks.model import Model, check_texts
-from mirada.tasks.sequences import CELLS, pad, validation
+from mirada.tasks.classification.data import (
+    ClassificationData,
+    ClassificationPreprocessor,
+    Labelled,
+    LabelledConfig,
+    framed,
+    segments,
+)
+from mirada.tasks.model import CELLS, Model, check_texts, pad, validation
 
 REASONS = 10
 """How many n-grams `classify(…, why=True)` returns."""
@@ -53,19 +58,36 @@ class Classification(Prediction):
         return self.label
 
 
-class ClassificationModel(Model):
-    """A trained classifier, opened from its bundle."""
-
-    network: SequenceEncoder
-    preprocessor: ClassificationPreprocessor
-
-    @property
-    def try_it(self) -> str:
-        return f'mirada classify {self.path} "…"'
+class Classifier(Model):
+    """A trained model that predicts one of a few labels."""
 
     @property
     def labels(self) -> list[str]:
-        return self.preprocessor.labels
+        labels: list[str] = self.preprocessor.labels
+        return labels
+
+    def ranked(self, probabilities: Sequence[float]) -> list[tuple[str, float]]:
+        """The labels with their probabilities, the likeliest first."""
+        return sorted(zip(self.labels, probabilities, strict=True), key=lambda pair: -pair[1])
+
+    def numbers(self, labels: Sequence[str], place: Callable[[int], str]) -> list[int]:
+        """The numbers of labels; `place` says where the n-th is from."""
+        numbers = {label: number for number, label in enumerate(self.labels)}
+        for index, label in enumerate(labels):
+            if label not in numbers:
+                raise DataError(
+                    f"{place(index)}: has the label {shown_text(label)}, which the model {self.path} does not know: "
+                    f"it knows {', '.join(self.labels[:20])}"
+                )
+        return [numbers[label] for label in labels]
+
+
+class ClassificationModel(Classifier):
+    """A trained classifier of texts, opened from its bundle."""
+
+    example = 'mirada classify {path} "…"'
+    network: SequenceEncoder
+    preprocessor: ClassificationPreprocessor
 
     @overload
     def classify(  # type: ignore[overload-overlap]
@@ -92,7 +114,7 @@ class ClassificationModel(Model):
         probabilities, cut = self.probabilities(given)
         found = []
         for text, row, beyond in zip(given, probabilities.tolist(), cut, strict=True):
-            ranked = sorted(zip(self.labels, row, strict=True), key=lambda pair: -pair[1])
+            ranked = self.ranked(row)
             what = f"the last {beyond:,} tokens" if self.preprocessor.parts == 1 else f"{beyond:,} tokens in all"
             notes = (f"{what} were not read, the model takes fewer",) if beyond else ()
             reasons = self._reasons(text, ranked[0][0]) if why else ()
@@ -108,10 +130,8 @@ class ClassificationModel(Model):
             raise InputError(f"text {number} is a pair: {shown_text(text)}; the model classifies single texts")
         tabs = text.count(TAB)
         if tabs != 1:
-            raise InputError(
-                f"text {number} has {tabs or 'no'} tab{'s' * (tabs > 1)}: {shown_text(text)}; the model classifies "
-                "pairs: write the first text, a tab, and the second"
-            )
+            found = f"text {number} has {counted(tabs, 'tab') if tabs else 'no tab'}: {shown_text(text)}"
+            raise InputError(f"{found}; the model classifies pairs: write the first text, a tab, and the second")
         return text
 
     @torch.inference_mode()
@@ -142,13 +162,12 @@ class ClassificationModel(Model):
         settings = {**self.config["data"], "columns": columns or self.config["data"]["columns"]}
         data = LabelledConfig.model_validate(settings)
         if data.parts != self.preprocessor.parts:
-            raise UsageError(
-                f"--columns {','.join(columns)}: {_kind(self.preprocessor.parts)} by the model {self.path}"
-            )
+            wanted = "two texts and their label" if self.preprocessor.parts > 1 else "a text and its label"
+            raise UsageError(f"--columns {','.join(columns)}: {wanted} are read by the model {self.path}")
         return self.score(ClassificationData({"data": data}).read_whole((str(texts),)))
 
     def score(self, dev: Labelled) -> LabelScores:
-        truth = self._numbers(dev)
+        truth = self._truth(dev)
         probabilities, beyond = self.probabilities([text for text, _ in dev])
         scores = evaluate_labels(truth, probabilities.argmax(-1).tolist(), self.labels)
         if not (cut := sum(map(bool, beyond))):
@@ -161,17 +180,10 @@ class ClassificationModel(Model):
         probabilities, _ = self.probabilities([text for text, _ in chosen])
         text, label = chosen[0]
         shown = " ".join(text.replace(TAB, " | ").split())[:100]
-        return validation(probabilities, self._numbers(chosen), lambda given: (shown, self.labels[given], label))
+        return validation(probabilities, self._truth(chosen), lambda given: (shown, self.labels[given], label))
 
-    def _numbers(self, dev: Labelled) -> list[int]:
-        places = {label: index for index, label in enumerate(self.labels)}
-        for text, label in dev:
-            if label not in places:
-                raise DataError(
-                    f"the text {text[:40]!r} has the label {label!r}, which the model {self.path} does not know: "
-                    f"it knows {', '.join(self.labels[:20])}"
-                )
-        return [places[label] for _, label in dev]
+    def _truth(self, dev: Labelled) -> list[int]:
+        return self.numbers([label for _, label in dev], lambda index: f"the text {shown_text(dev[index][0], 40)}")
 
     def _bag(self) -> Bag:
         if not isinstance(self.network, Bag):
@@ -190,8 +202,3 @@ class ClassificationModel(Model):
             others = (scores.sum() - scores[best]) / (len(scores) - 1)
             rows.append((" ".join(self.preprocessor.tokenizer.pieces(gram)), float(scores[best] - others)))
         return tuple(sorted(rows, key=lambda row: -abs(row[1]))[:REASONS])
-
-
-def _kind(parts: int) -> str:
-    """Which columns the model reads."""
-    return "two texts and their label are read" if parts > 1 else "a text and its label are read"

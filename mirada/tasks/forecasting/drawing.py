@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
-from mirada.errors import UsageError
 from mirada.tasks.forecasting.times import dates_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from mirada.tasks.forecasting.model import Forecast
+
 Numbers = npt.NDArray[np.float64]
 
-MOST_PANELS = 6
+MAX_PANELS = 6
 SHOWN = 4
 """The length of history to draw, in multiples of the horizon."""
-LEAST_SHOWN = 60
+MIN_SHOWN = 60
 TICKS = 7
 
-_KNOWN, _FORECAST, _TRUTH, _FAINT = "#33383d", "#1f6fb4", "#d1662b", "#d9dce0"
+_KNOWN, _FORECAST, _FAINT = "#33383d", "#1f6fb4", "#d9dce0"
 _SHADES = ("#a5c6e2", "#d9e6f2", "#edf3f9")  # of prediction intervals, the narrowest first
 _UNITS = {1e9: " bn", 1e6: " M"}
 _STYLE: Any = {
-    "text.parse_math": False,  # dollar signs in names are no math
+    "text.parse_math": False,  # dollar signs in names are not math
     "font.size": 10,
     "axes.edgecolor": _FAINT,
     "axes.labelcolor": _KNOWN,
@@ -38,38 +39,24 @@ _STYLE: Any = {
 }
 
 
-def draw_forecast(
-    path: str | Path | BinaryIO,
-    times: Sequence[str] | None,
-    history: Numbers,
-    forecast: Numbers,
-    intervals: Mapping[int, tuple[Numbers, Numbers]],
-    names: Sequence[str],
-    labels: Sequence[str],
-    truth: Numbers | None = None,
-) -> None:
-    """Draw history [n, C] with its times and a forecast [H, C] with its labels, one panel per column."""
-    n, horizon = len(history), len(forecast)
-    if not n or not horizon:
-        raise UsageError("there is no forecast to draw" if n else "there is no history to draw")
-    shown = min(n, max(SHOWN * horizon, LEAST_SHOWN))
-    known = list(times[-shown:]) if times else [str(step) for step in range(1 - shown, 1)]
-    axis = [*known, *labels]
-    assert len(axis) == shown + horizon, "every step has a label"
-    x: Sequence[Any] = dates_of(axis) or range(len(axis))
+def draw_forecast(path: str | Path | BinaryIO, made: Forecast) -> None:
+    """Draw the end of the history and a forecast with its intervals, one panel per column."""
+    n, names = len(made.history), made.names
+    shown = min(n, max(SHOWN * len(made.mean), MIN_SHOWN))
+    times = made.history_times
+    labels = [*(times[-shown:] if times else map(str, range(1 - shown, 1))), *made.times]
+    x: Sequence[Any] = dates_of(labels) or range(len(labels))
     import matplotlib
     from matplotlib.figure import Figure
 
-    panels = min(len(names), MOST_PANELS)
+    panels = min(len(names), MAX_PANELS)
     with matplotlib.rc_context(_STYLE):
         figure = Figure(figsize=(10, 1.3 + (3.2 if panels == 1 else 2.3) * panels), layout="constrained")
         grid = figure.subplots(panels, 1, sharex=True, squeeze=False)[:, 0]
         for c, axes in enumerate(grid):
-            ranges = {percent: (lower[:, c], upper[:, c]) for percent, (lower, upper) in sorted(intervals.items())}
-            true = None if truth is None else truth[:, c]
-            _panel(axes, x, history[-shown:, c], forecast[:, c], ranges, true)
+            _panel(axes, x, made, c, made.history[-shown:, c])
             axes.set_title(names[c], loc="left", fontweight="bold", fontsize=11)
-        _ticks(grid[-1], x, axis)
+        _ticks(grid[-1], x, labels)
         handles, texts = grid[0].get_legend_handles_labels()
         figure.legend(handles, texts, loc="outside upper right", ncols=len(texts), frameon=False, fontsize=9)
         if len(names) > panels:
@@ -77,25 +64,16 @@ def draw_forecast(
         figure.savefig(path, dpi=120)
 
 
-def _panel(
-    axes: Axes,
-    x: Sequence[Any],
-    history: Numbers,
-    forecast: Numbers,
-    ranges: Mapping[int, tuple[Numbers, Numbers]],
-    truth: Numbers | None,
-) -> None:
-    """Draw one column. The forecast and its intervals start at the last known value."""
+def _panel(axes: Axes, x: Sequence[Any], made: Forecast, c: int, history: Numbers) -> None:
+    """Draw column c. The forecast and its intervals start at the last known value."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     n, last = len(history), history[-1:]
     ahead = x[n - 1 :]
     axes.plot(x[:n], history, color=_KNOWN, linewidth=1.3, label="known")
-    if truth is not None:
-        axes.plot(x[n - 1 : n + len(truth)], np.concatenate([last, truth]), color=_TRUTH, linewidth=1.3, label="actual")
-    axes.plot(ahead, np.concatenate([last, forecast]), color=_FORECAST, linewidth=1.9, label="forecast")
-    for number, (percent, bounds) in enumerate(ranges.items()):
-        lower, upper = (np.concatenate([last, bound]) for bound in bounds)
+    axes.plot(ahead, np.concatenate([last, made.mean[:, c]]), color=_FORECAST, linewidth=1.9, label="forecast")
+    for number, (percent, bounds) in enumerate(sorted(made.intervals.items())):
+        lower, upper = (np.concatenate([last, bound[:, c]]) for bound in bounds)
         shade = _SHADES[min(number, len(_SHADES) - 1)]
         # below the grid, and each below the narrower ones
         zorder = 0.4 - 0.01 * number

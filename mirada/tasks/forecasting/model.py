@@ -16,31 +16,24 @@ import numpy as np
 import torch
 
 from mirada.contracts import StepwiseEncoder, Validation
-from mirada.data.text import shown_text
 from mirada.errors import DataError, UsageError
 from mirada.metrics.forecasting import ForecastScores, Intervals, evaluate_forecasts
 from mirada.predictions import Drawable, Prediction
+from mirada.tasks.forecasting.data import PERCENTS, ForecastingPreprocessor, SeriesConfig, Timeline, header
 from mirada.tasks.forecasting.drawing import draw_forecast
-from mirada.tasks.forecasting.preprocessor import ForecastingPreprocessor
 from mirada.tasks.forecasting.simulation import Forecaster, draw_noise
 from mirada.tasks.forecasting.table import Numbers, Series
-from mirada.tasks.forecasting.timeline import SeriesConfig, Timeline
 from mirada.tasks.forecasting.times import continue_times
 from mirada.tasks.model import Model, check_count
 
-PERCENTS = (80, 95)
-
-MOST_STEPS = 10_000
-
-MOST_NUMBERS = 50_000_000
+Table = str | Path | Numbers | Sequence[float]
+"""A series: a file, or an array of steps × columns."""
+MAX_STEPS = 10_000
+MAX_NUMBERS = 50_000_000
 """The most numbers in all paths of a forecast together."""
 
 ORIGINS, SCORE_SAMPLES = 50, 100
 """The number of steps of the dev set that final scores forecast from, and of simulated paths from each."""
-
-
-WINDOWS = 4096
-"""The approximate number of windows in an epoch; they overlap as much as this needs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,17 +85,11 @@ class Forecast(Drawable, Prediction):
     def draw(self, path: str | Path | BinaryIO) -> None:
         """Draw the end of the history, the forecast and its intervals."""
         try:
-            draw_forecast(path, self.history_times, self.history, self.mean, self.intervals, self.names, self.times)
+            draw_forecast(path, self)
         except OSError as error:
             raise UsageError(f"{path}: cannot be written ({error.strerror})") from None
-        except ValueError as error:  # a name that ends like no image does
+        except ValueError as error:  # the ending of the name is not that of an image format
             raise UsageError(f"{path}: cannot be drawn ({error})") from None
-
-
-def header(names: Sequence[str]) -> list[str]:
-    """The column names of a forecast."""
-    ends = ["", *(f"_{side}{percent}" for percent in PERCENTS for side in ("lower", "upper"))]
-    return ["time", *(name + end for name in names for end in ends)]
 
 
 def _digits(width: float) -> int:
@@ -130,7 +117,7 @@ class ForecastingModel(Model):
 
     def forecast(
         self,
-        table: str | Path | Series | Numbers | Sequence[float],
+        table: Table,
         steps: int = 30,
         samples: int = 500,
         seed: int = 0,
@@ -141,8 +128,8 @@ class ForecastingModel(Model):
         A table needs the columns the model was trained on; `columns` names them if they are called something else.
         """
         C = len(self.preprocessor.names)
-        check_count(steps, "--steps", 1, MOST_STEPS)
-        check_count(samples, "--samples", 2, MOST_NUMBERS // (steps * C))
+        check_count(steps, "--steps", 1, MAX_STEPS)
+        check_count(samples, "--samples", 2, MAX_NUMBERS // (steps * C))
         check_count(seed, "--seed", 0)
         series = self._series(table, columns)
         noise = draw_noise(samples, steps, C, seed)
@@ -153,14 +140,12 @@ class ForecastingModel(Model):
         names, notes = self.preprocessor.names, tuple(series.notes)
         return Forecast(names, times, mean[0], bounds, series.values, series.times, notes=notes)
 
-    def _series(self, table: str | Path | Series | Numbers | Sequence[float], columns: Sequence[str]) -> Series:
+    def _series(self, table: Table, columns: Sequence[str]) -> Series:
         """A table with the model's columns."""
         C = len(self.preprocessor.names)
         if isinstance(table, (str, Path)):
             where = str(table)
             series = self._data.read(table, tuple(columns) or self._data.columns or _asked(self.preprocessor.names))
-        elif isinstance(table, Series):
-            where, series = "the series", table
         else:
             where = "the array"
             try:
@@ -169,22 +154,18 @@ class ForecastingModel(Model):
                 raise UsageError(f"a series is a file, or an array of numbers, not {table!r:.40}") from None
             values = values[:, None] if values.ndim == 1 else values
             if values.ndim != 2 or not np.isfinite(values).all():
-                raise DataError(f"an array of shape {values.shape} is no table of finite numbers, steps × columns")
+                raise DataError(f"an array of shape {values.shape} is not a table of finite numbers, steps × columns")
             series = Series(self.preprocessor.names, values, None, np.arange(1, len(values) + 1), [])
-        if len(series.names) != C:
-            found = ", ".join(map(shown_text, series.names))
-            raise DataError(
-                f"{where}: has {found} where the model {self.path} needs {C}: {', '.join(self.preprocessor.names)}"
-            )
+        if series.values.shape[1] != C:
+            found, needed = series.values.shape[1], ", ".join(self.preprocessor.names)
+            raise DataError(f"{where}: has {found} columns where the model {self.path} needs {C}: {needed}")
         season = self.preprocessor.frame.period or 1
         if len(series.values) <= season:
             needs = f"a model with a season of {season} steps" if season > 1 else "a model"
             raise DataError(f"{where}: has {len(series.values)} rows; {needs} needs at least {season + 1}")
         return series
 
-    def evaluate(
-        self, table: str | Path | Series | Numbers, *, columns: Sequence[str] = (), **other: Any
-    ) -> ForecastScores:
+    def evaluate(self, table: Table, *, columns: Sequence[str] = (), **other: Any) -> ForecastScores:
         """Forecast a test set from many of its steps and score that; its first window is only used as context.
 
         MASE is scaled by that first window, too, since a table need not follow the training data.

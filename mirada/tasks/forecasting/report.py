@@ -15,9 +15,9 @@ from mirada.compare.results import Baseline, Comparison, ModelResult, Prediction
 from mirada.compare.sequence_report import SequenceReport
 from mirada.contracts import SequenceBatch
 from mirada.metrics.forecasting import MODEL, drift, naive, seasonal_naive, steps_shown
+from mirada.tasks.forecasting.data import Timeline
 from mirada.tasks.forecasting.model import ORIGINS, ForecastingModel
 from mirada.tasks.forecasting.task import TASK
-from mirada.tasks.forecasting.timeline import Timeline
 from mirada.tasks.forecasting.windows import Windows
 from mirada.tasks.task import Model, Prepared
 

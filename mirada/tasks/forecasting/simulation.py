@@ -48,7 +48,7 @@ class Forecaster:
         self.known = max(WARM_UP * window, frame.look_back)
         """Steps before an origin that are used, at most."""
         self.warm_up = WARM_UP * window if network.context is None else window - window // 4
-        """Of them, those that the network reads: a limited context must have room for the steps to come."""
+        """The steps of those that the network reads: a limited context must have room for the steps to come."""
 
     @torch.inference_mode()
     def paths(self, values: Numbers, origins: Sequence[int] | npt.NDArray[np.int64], noise: Tensor) -> Numbers:
@@ -64,7 +64,7 @@ class Forecaster:
             steps = ends[:, None] + 1 - torch.arange(min(self.known, int(ends[0]) + 1), 0, -1)  # [O', L]
             step = self.network.start(self._batch(seen, y, steps[:, -self.warm_up :]), context=self.window)
             simulated = self._simulate(step, x[steps].to(self.device), noise[samples].to(self.device))  # [O', S', H, C]
-            found[places, samples] = self.frame.scaler.undo(simulated.cpu().double().numpy())
+            found[places, samples] = self.frame.unscale(simulated)
         return found
 
     def _batch(self, seen: Tensor, y: Tensor, steps: Tensor) -> SequenceBatch:

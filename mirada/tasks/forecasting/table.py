@@ -29,21 +29,21 @@ from mirada.tasks.forecasting.times import Clock, Format, format_of, step_betwee
 Numbers = npt.NDArray[np.float64]
 Missing = Literal["refuse", "interpolate", "drop"]
 
-MOST_CELLS = 1_000_000
-"""So that a bundle can carry the series its model was measured on."""
+MAX_CELLS = 1_000_000
+"""In a table, so that a bundle can carry the series that its model was evaluated on."""
 LARGEST = 1e100
 """Beyond it squares are no longer finite numbers."""
 MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", ".", "-"})
 
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
-_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # or else three digits behind a decimal comma
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # or else three digits after a decimal comma
 _FIRST_CELLS = 5  # say whether a column has dates; a later cell that has none is then an error
 _TABLE = "put one between the columns, and the same number of cells in every row"
 
 
 @dataclass(frozen=True)
 class Series:
-    """Numbers over time: a row a step, a column a quantity."""
+    """Numbers over time: a row for each step, a column for each quantity."""
 
     names: tuple[str, ...]
     values: Numbers  # [N, C]
@@ -87,11 +87,8 @@ def read_table(
             continue
         if len(cells) != layout.width:
             raise DataError(f"{grid.name}, line {line}: has {len(cells)} cells where the first row has {layout.width}")
-        if (len(lines) + 1) * len(found) > MOST_CELLS:
-            raise DataError(
-                f"{grid.name}, line {line}: more than {MOST_CELLS:,} cells to read; choose fewer columns, or cut the "
-                "file's oldest rows"
-            )
+        if (len(lines) + 1) * len(found) > MAX_CELLS:
+            raise DataError(f"{grid.name}, line {line}: more than {MAX_CELLS:,} cells; choose fewer columns or rows")
         lines.append(line)
         if clock is not None and layout.time is not None:
             clock.add(line, cells[layout.time].strip())
@@ -281,9 +278,7 @@ def _without_gaps(name: str, series: Series, missing: Missing) -> Series:
     known = [np.flatnonzero(~gap) for gap in gaps.T]
     begin, end = max(int(where[0]) for where in known), min(int(where[-1]) for where in known) + 1
     if begin >= end:
-        raise DataError(
-            f"{name}: no row lies between the first and the last value of every column; choose fewer columns"
-        )
+        raise DataError(f"{name}: its columns have no values at the same time; choose fewer columns")
     steps = np.arange(len(rows))
     values = np.stack([np.interp(steps, at, x[at]) for at, x in zip(known, series.values.T, strict=True)], axis=1)
     filled = int(gaps[begin:end].sum())

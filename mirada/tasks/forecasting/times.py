@@ -105,7 +105,7 @@ class Clock:
         when = self._format.order(label) if self._format else None
         if when is None:
             as_before = f", or not like {shown_text(self.labels[-1])} above it" if self.labels else ""
-            what = f"{shown_text(label)} is no time{as_before}" if label else "no time"
+            what = f"{shown_text(label)} is not a time{as_before}" if label else "no time"
             raise DataError(f"{self._file}, line {line}, column {shown_text(self._column)}: {what}; {_TIMES}")
         if self._last is not None:
             self._compare(when, line, label, *self._last)

@@ -10,10 +10,8 @@ A model that says 0 is the naive forecast, and what it learns has a size of abou
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,34 +19,14 @@ import torch
 from torch import Tensor
 
 from mirada.contracts import SequenceBatch
-from mirada.errors import BundleError, DataError
+from mirada.errors import DataError
 from mirada.tasks.forecasting.table import Numbers, fingerprint_of
 
-LEAST_MISS = 1e-4
+MIN_MISS = 1e-4
 """d has at least this size: smaller differences of scaled values drown in the rounding of 32-bit numbers."""
 
 RECENT = 32
 """Steps whose mean stands for the present level, where there is no season."""
-
-
-@dataclass(frozen=True)
-class Scaler:
-    """(x − mean) / std for each column; fitted on the training set only, so that nothing is known of the rest."""
-
-    mean: Numbers  # [C]
-    std: Numbers  # [C]
-
-    @classmethod
-    def fit(cls, values: Numbers) -> Scaler:
-        mean, std = values.mean(axis=0), values.std(axis=0)
-        # what never changes has std 0, but for rounding
-        return cls(mean, np.where(std > 1e-12 * np.abs(mean), std, 1.0))
-
-    def apply(self, values: Numbers) -> Numbers:
-        return (values - self.mean) / self.std  # [.., C]
-
-    def undo(self, values: Numbers) -> Numbers:
-        return values * self.std + self.mean  # [.., C]
 
 
 def features(x: Tensor, d: Tensor, period: int | None = None) -> Tensor:
@@ -57,7 +35,7 @@ def features(x: Tensor, d: Tensor, period: int | None = None) -> Tensor:
     (x_t − mean of the last K) / d√K    (x_t − x_{t−1}) / d    (x_{t+1−p} − x_t) / d√p    (x_{t+1−p} − x_{t−p}) / d
 
     x_{t+1−p} is the sibling, one season ago, of the value to forecast. All are differences, since the level itself
-    takes values that no training set had, once a series grows: with it, MASE on CO2 was 1.1 to 1.4, without it 0.5.
+    takes values that no training set had, once a series grows.
     """
     K = period or RECENT
     change = _change(x)  # [.., t, C]
@@ -100,17 +78,19 @@ def _earlier(x: Tensor, steps: int) -> Tensor:
 class Frame:
     """All that turns a series into what a model sees, and back."""
 
-    scaler: Scaler
+    mean: Numbers  # [C]
+    std: Numbers  # [C]
     miss: Numbers  # [C] d
     period: int | None
 
     @classmethod
     def fit(cls, values: Numbers, period: int | None) -> Frame:
-        """Fitted on the training set [N, C]."""
-        scaler = Scaler.fit(values)
-        x = torch.from_numpy(scaler.apply(values))
+        """Fitted on the training set [N, C] only, so that nothing is known of the rest."""
+        mean, std = values.mean(axis=0), values.std(axis=0)
+        std = np.where(std > 1e-12 * np.abs(mean), std, 1.0)  # what never changes has std 0, but for rounding
+        x = torch.from_numpy((values - mean) / std)
         error = (x[1:] - naive_next(x, period)[:-1]).square().mean(0).sqrt().numpy()
-        return cls(scaler, np.maximum(error, LEAST_MISS), period)
+        return cls(mean, std, np.maximum(error, MIN_MISS), period)
 
     @property
     def columns(self) -> int:
@@ -131,7 +111,11 @@ class Frame:
         return torch.from_numpy(self.miss).float()  # [C]
 
     def scale(self, values: Numbers) -> Tensor:
-        return torch.from_numpy(self.scaler.apply(values)).float()  # [.., C]
+        """(x − mean) / std."""
+        return torch.from_numpy((values - self.mean) / self.std).float()  # [.., C]
+
+    def unscale(self, x: Tensor) -> Numbers:
+        return x.cpu().double().numpy() * self.std + self.mean  # [.., C]
 
     def features(self, x: Tensor) -> Tensor:
         return features(x, self.d.to(x.device), self.period)  # [.., t, F]
@@ -143,25 +127,6 @@ class Frame:
     def next(self, x: Tensor, y: Tensor) -> Tensor:
         """x_{t+1} [R, C] after x [R, t, C], when the naive forecast misses by y [R, C]."""
         return naive_next(x[:, -self.look_back :], self.period)[:, -1] + self.d.to(x.device) * y
-
-    def as_dict(self) -> dict[str, Any]:
-        scale = {"mean": self.scaler.mean, "std": self.scaler.std, "miss": self.miss}
-        return {**{name: numbers.tolist() for name, numbers in scale.items()}, "period": self.period}
-
-    @classmethod
-    def from_dict(cls, found: Mapping[str, Any]) -> Frame:
-        try:
-            mean, std, miss = (np.array(found[name], np.float64) for name in ("mean", "std", "miss"))
-            period = found["period"]
-        except (KeyError, TypeError, ValueError):
-            raise BundleError("the scale of the series is damaged: it needs mean, std, miss and period") from None
-        whole = mean.ndim == 1 and len(mean) and mean.shape == std.shape == miss.shape
-        sizes = np.concatenate([std, miss]) if whole else np.zeros(1)
-        if not whole or not (np.isfinite(sizes) & (sizes > 0)).all() or not np.isfinite(mean).all():
-            raise BundleError(f"the scale of the series is damaged: mean {mean}, std {std}, miss {miss}")
-        if period is not None and (type(period) is not int or period < 2):
-            raise BundleError(f"the scale of the series is damaged: period {period!r}")
-        return cls(Scaler(mean, std), miss, period)
 
 
 @dataclass
@@ -186,7 +151,7 @@ class Windows:
         if len(self.values) <= self.length:
             raise DataError(
                 f"the training set has {len(self.values):,} steps, too few for windows of {self.length:,} and the "
-                f"step behind them; bring more data, or --set data.window={max(1, len(self.values) // 2)}"
+                f"step after them; bring more data, or --set data.window={max(1, len(self.values) // 2)}"
             )
         x = self.frame.scale(self.values)
         self._features = self.frame.features(x)  # [N, F]: a window sees the season before it began
@@ -225,5 +190,5 @@ class Windows:
 
 
 def fed_back(y: Tensor) -> Tensor:
-    """What a Jordan network hears of its last step, in training and in use: the y [.., C] that came true, no spread."""
+    """The input of a Jordan network from its last step, in training and in use: the true y [.., C], no spread."""
     return torch.cat([y, torch.zeros_like(y)], dim=-1)  # [.., 2C]

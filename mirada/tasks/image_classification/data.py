@@ -11,20 +11,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from mirada.contracts import Rows
+from mirada.contracts import Rows, Sizes
 from mirada.data import report as reports
-from mirada.data.folder import FolderFiles, open_array
-from mirada.data.images.batches import ImageBatches, Images, open_pixels
+from mirada.data.folder import open_array
+from mirada.data.images.batches import ImageBatches, ImagePreparation, open_pixels, write_images
 from mirada.data.images.format import Appearance, Format, FormatConfig, moments
-from mirada.data.images.pixels import BadImage, Pixels, digest, fit
+from mirada.data.images.pixels import BadImage, Pixels, digest
 from mirada.data.images.sources import Archive, Folder, open_images
 from mirada.data.labels import LabelledPreparation, shown_classes
 from mirada.data.preparation import Prepared
@@ -33,7 +33,6 @@ from mirada.data.survey import Survey
 from mirada.data.text import shown_text
 from mirada.errors import DataError
 from mirada.files import write_text
-from mirada.tasks.image_classification.preprocessor import ImagePreprocessor
 
 SMALL_DATA = 20_000
 """Training images below which they are warped a little, unless `augment` says otherwise."""
@@ -49,8 +48,8 @@ class ImageConfig(FormatConfig):
     hold_out: float = Field(0.1, gt=0, lt=1)
     """The share of every class to hold out when there is no dev set."""
     augment: bool | None = None
-    """Turn each image by up to 10°, scale it by up to a tenth and shift it by up to a sixteenth of its side, anew in
-    every epoch. Unless given, below 20,000 images."""
+    """Rotate each image by up to 10°, scale it by up to a tenth and shift it by up to a sixteenth of its side, randomly
+    in every epoch. Unless given, below 20,000 images."""
     flip: bool = False
     """Mirror every other image too: right for cats, wrong for letters and for what moves left or right."""
     duplicates: Literal["drop", "keep"] = "drop"
@@ -75,6 +74,27 @@ class Report(reports.Report):
     format: str = ""
     noun: str = "images"
     augmented: bool = False
+
+
+@dataclass(frozen=True)
+class ImagePreprocessor:
+    """The labels of an image classifier, and the format of its images."""
+
+    required = ("pictures.json",)
+    labels: list[str]
+    format: Format
+
+    @property
+    def sizes(self) -> Sizes:
+        shape = self.format.shape
+        return Sizes(shape[0], len(self.labels), numeric_inputs=True, shape=shape)
+
+    def files(self) -> dict[str, bytes]:
+        return {"pictures.json": self.format.to_json(self.labels).encode("utf-8")}
+
+    @classmethod
+    def read(cls, files: Mapping[str, bytes], where: Path) -> ImagePreprocessor:
+        return cls(*Format.from_json(files["pictures.json"], where / "pictures.json"))
 
 
 class ImageStore(NamedTuple):
@@ -118,11 +138,12 @@ Example = tuple[int, str, int, str]
 """The place of an image in its source, its label, 64 bits of its pixels, and where it is."""
 
 
-class ImageClassificationData(LabelledPreparation[Example]):
+class ImageClassificationData(ImagePreparation[Example], LabelledPreparation[Example]):
     """Images or videos, with a label each."""
 
     noun = "image"
     report_type = Report
+    preprocessor_type = ImagePreprocessor
     data: ImageConfig
     report: Report
 
@@ -172,9 +193,7 @@ class ImageClassificationData(LabelledPreparation[Example]):
             return ImagePreprocessor(self.labels, self.base.format)
         model, frames = self.built["model"], self.images.source.frames
         if frames % (model.frames or 1):
-            raise DataError(
-                f"{survey.source}: {frames} frames cannot be cut into patches that are model.frames={model.frames} deep"
-            )
+            raise DataError(f"{survey.source}: {frames} frames do not divide into model.frames={model.frames}")
         channels, height, width = self.data.choose(self.images.appearance, model.patch_for)
         format_ = Format((channels, frames, height, width), (), (), self.images.source.scale)
         return ImagePreprocessor(self.labels, format_)
@@ -182,7 +201,8 @@ class ImageClassificationData(LabelledPreparation[Example]):
     def encode(self, survey: Survey, preprocessor: ImagePreprocessor, folder: Path) -> None:
         shape, report, truth = preprocessor.format.shape, self.report, self.truth(survey)
         places = [record.fields[0] for record in survey.records()]
-        hashed = write_pixels(folder / "training.npy", self.images.source, places, shape, survey)
+        images = _pixels(self.images.source, places, shape[1])
+        hashed = write_images(folder / "training.npy", images, len(places), shape, survey.notify)
         np.save(folder / "training.labels.npy", truth)
         report.training = len(truth)
         report.fingerprint = hashlib.sha256(hashed + truth.tobytes()).hexdigest()
@@ -192,22 +212,16 @@ class ImageClassificationData(LabelledPreparation[Example]):
         pixels = np.load(folder / "training.npy", mmap_mode="r")
         mean, std = (self.base.format.mean, self.base.format.std) if self.base else moments(pixels)
         self._format = Format(shape, mean, std, preprocessor.format.scale)
-        report.format, self._survey = self._format.text, survey
+        report.format, self._notify = self._format.text, survey.notify
 
     def adapt(self, survey: Survey, preprocessor: ImagePreprocessor) -> ImagePreprocessor:
         return ImagePreprocessor(self.labels, self._format)
 
     def save_dev(self, dev: list[Example], folder: Path) -> None:
-        source = self.held.source
-        write_pixels(folder / "dev.npy", source, [index for index, _, _, _ in dev], self._format.shape, self._survey)
+        shape, places = self._format.shape, [index for index, _, _, _ in dev]
+        write_images(folder / "dev.npy", _pixels(self.held.source, places, shape[1]), len(dev), shape, self._notify)
         about = {"labels": [label for _, label, _, _ in dev], "places": [place for _, _, _, place in dev]}
         write_text(folder / "dev.json", json.dumps(about))
-
-    def read_preprocessor(self, folder: Path) -> ImagePreprocessor:
-        return ImagePreprocessor.read(FolderFiles(folder), folder)
-
-    def read_dev(self, folder: Path, preprocessor: ImagePreprocessor) -> Images[str]:
-        return Images.read(folder, preprocessor.format.shape, str)
 
     def open_store(self, folder: Path, preprocessor: ImagePreprocessor) -> ImageStore:
         training = open_pixels(folder / "training.npy", preprocessor.format.shape)
@@ -216,77 +230,41 @@ class ImageClassificationData(LabelledPreparation[Example]):
             raise DataError(f"{folder / 'training.labels.npy'}: is damaged (the numbers of labels and images differ)")
         return ImageStore(training, truth)
 
-    @staticmethod
-    def dump(dev: Images[str]) -> str:
-        return dev.kept.dump()
+    def batches(self, prepared: Prepared, tokens: int, seed: int) -> ImageBatches:
+        store, format_, report = prepared.store, prepared.preprocessor.format, prepared.about
+        patches = self.built["model"].patches(format_.shape)
+        name, changes = report.fingerprint, {"augment": report.augmented, "flip": self.data.flip}
+        return ImageBatches(store.pixels, store.truth, format_, name, patches, tokens, seed, **changes)
 
     @classmethod
-    def load(cls, text: str) -> Images[str]:
-        return Images.load(text)
-
-    def _patches(self, prepared: Prepared) -> int:
-        return int(self.built["model"].patches(prepared.preprocessor.format.shape))
-
-    def batches(self, prepared: Prepared, tokens: int, seed: int) -> ImageBatches:
-        report = prepared.about
-        return ImageBatches(
-            prepared.store.pixels,
-            prepared.store.truth,
-            prepared.preprocessor.format,
-            report.fingerprint,
-            self._patches(prepared),
-            tokens,
-            seed,
-            augment=report.augmented,
-            flip=self.data.flip,
-        )
-
-    def summary(self, prepared: Prepared) -> str:
-        report = prepared.about
-        held = f", {report.dev:,} dev" + (" (held out, the same share of each class)" if report.held_out else "")
-        return (
-            f"{report.training:,} training {report.noun}, {report.format} ({shown_classes(report.classes)}){held}, "
-            f"{self._patches(prepared):,} patches each"
-        )
+    def describe(cls, data: Mapping[str, Any], nouns: str = "") -> list[tuple[str, str]]:
+        left_out = sum(data["excluded"].values())
+        return [
+            ("labels", shown_classes(data["classes"], 1000)),
+            ("data", f"{data['training']:,} {data['noun']}, {data['format']}, {left_out:,} left out"),
+            ("dev", f"{data['dev']:,} {data['noun']}" + (", held out of the data" if data["held_out"] else "")),
+        ]
 
     def notes(self, prepared: Prepared) -> list[str]:
         report = prepared.about
-        notes = list(report.notes)
-        if report.augmented:
-            notes.append(
-                f"{report.noun} are turned, scaled and shifted a little, anew in every epoch [--set data.augment=false]"
-            )
-        return notes + prepared.saved_dev.notes(report.noun)
+        warped = f"{report.noun} are rotated, scaled and shifted randomly in every epoch [--set data.augment=false]"
+        return [*super().notes(prepared), *([warped] if report.augmented else [])]
 
 
 def _check_classes(images: ImageRecords, sound: set[str]) -> None:
     """Refuse a class none of whose images can be read."""
     for label, fault in images.faulty.items():
         if label not in sound:
-            raise DataError(
-                f"{images}: no image of the class {shown_text(label)} can be read; the first of them, {fault}"
-            )
+            raise DataError(f"{images}: no image of the class {shown_text(label)} can be read; the first, {fault}")
 
 
-def write_pixels(
-    path: Path, source: Folder | Archive, places: Sequence[int], shape: tuple[int, int, int, int], survey: Survey
-) -> bytes:
-    """Write some images of a source in one size and colours; the sha256 of their pixels."""
-    channels, frames, height, width = shape
+def _pixels(source: Folder | Archive, places: Sequence[int], frames: int) -> Iterator[Pixels]:
+    """The images at some places of a source, which could be read before."""
     if source.frames != frames:
-        raise DataError(f"{source.path}: has {source.frames} frames an image, not {frames}")
-    out = np.lib.format.open_memmap(path, "w+", np.uint8, (len(places), frames, height, width, channels))
-    number = {place: row for row, place in enumerate(places)}
-    hashed = hashlib.sha256()
+        raise DataError(f"{source.path}: has {source.frames} frames per image, not {frames}")
+    chosen = set(places)
     for index, found in enumerate(source):
-        row = number.get(index)
-        if row is None:
-            continue
-        if isinstance(found, BadImage):
-            raise found  # it could be read a moment ago
-        if row % 500 == 0:
-            survey.notify("resizing", row, len(places))
-        out[row] = fit(found[0], channels, height, width)
-        hashed.update(out[row].tobytes())
-    out.flush()
-    return hashed.digest()
+        if index in chosen:
+            if isinstance(found, BadImage):
+                raise found
+            yield found[0]

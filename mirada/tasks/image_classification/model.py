@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, overload
@@ -17,15 +17,13 @@ from mirada.data.images.batches import Images
 from mirada.data.images.pixels import BadImage, Pixels
 from mirada.data.images.preprocessing import ImageInput, ImageLoader, LoadedImage
 from mirada.data.images.sources import open_images
-from mirada.data.text import shown_text
 from mirada.errors import DataError
 from mirada.metrics.classification import LabelScores, evaluate_labels
 from mirada.models.vit import ViT
 from mirada.predictions import ImagePrediction
-from mirada.tasks.classification.model import Classification
-from mirada.tasks.image_classification.preprocessor import ImagePreprocessor
-from mirada.tasks.model import Model
-from mirada.tasks.sequences import CELLS, validation
+from mirada.tasks.classification.model import Classification, Classifier
+from mirada.tasks.image_classification.data import ImagePreprocessor
+from mirada.tasks.model import CELLS, validation
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ class ImageScores(LabelScores):
     unit = "images"
 
 
-class ImageClassificationModel(Model):
+class ImageClassificationModel(Classifier):
     """A trained classifier of images or videos, opened from its bundle."""
 
     network: ViT
@@ -54,10 +52,6 @@ class ImageClassificationModel(Model):
     @property
     def try_it(self) -> str:
         return f"mirada classify {self.path} {'videos.npz' if self.preprocessor.format.shape[1] > 1 else 'image.png'}"
-
-    @property
-    def labels(self) -> list[str]:
-        return self.preprocessor.labels
 
     @property
     def image_loader(self) -> ImageLoader:
@@ -82,7 +76,7 @@ class ImageClassificationModel(Model):
         found = []
         rows = self.probabilities(image.pixels for image in images).tolist()
         for row, image in zip(rows, images, strict=True):
-            ranked = sorted(zip(self.labels, row, strict=True), key=lambda pair: -pair[1])
+            ranked = self.ranked(row)
             found.append(ImageClassification(*ranked[0], dict(ranked), notes=image.notes, image=image.place))
         return found
 
@@ -100,22 +94,21 @@ class ImageClassificationModel(Model):
     def evaluate(self, images: str | Path, **other: Any) -> LabelScores:
         """Classify the images of a test set (a folder with a folder for every class, or an .npz) and score that."""
         source = open_images(str(images), "test", self.preprocessor.format.scale)
-        truth = self._numbers(source.labels, source.place)
+        truth = self.numbers(source.labels, source.place)
 
         def whole() -> Iterator[Pixels]:
             for index, found in enumerate(source):
                 if isinstance(found, BadImage):
-                    raise DataError(f"{found}; a test set has to be whole: mend it or remove it")
+                    raise DataError(f"{found}; a test set has to be whole: correct it or remove it")
                 yield self.image_loader.fit(found[0], source.place(index)).pixels
 
         return self._scores(truth, self.probabilities(whole()))
 
     def score(self, dev: Images[str]) -> LabelScores:
-        return self._scores(self._numbers(dev.labels, dev.places.__getitem__), self.probabilities(dev.pixels))
+        return self._scores(self.numbers(dev.labels, dev.places.__getitem__), self.probabilities(dev.pixels))
 
     def _scores(self, truth: Sequence[int], probabilities: Tensor) -> LabelScores:
-        found = evaluate_labels(truth, probabilities.argmax(-1).tolist(), self.labels)
-        return ImageScores(found.size, found.scores, found.classes, found.confusion)
+        return evaluate_labels(truth, probabilities.argmax(-1).tolist(), self.labels, ImageScores)
 
     def sample(self, dev: Images[str], size: int) -> Images[str]:
         return dev[:: max(1, -(-len(dev.places) // size))]
@@ -123,16 +116,6 @@ class ImageClassificationModel(Model):
     def validate(self, dev: Images[str], size: int) -> Validation:
         """Accuracy and mean loss on a sample of the dev set."""
         chosen = self.sample(dev, size)
-        truth = self._numbers(chosen.labels, chosen.places.__getitem__)
+        truth = self.numbers(chosen.labels, chosen.places.__getitem__)
         place, label = chosen.places[0], chosen.labels[0]
         return validation(self.probabilities(chosen.pixels), truth, lambda given: (place, self.labels[given], label))
-
-    def _numbers(self, labels: Sequence[str], place: Callable[[int], str]) -> list[int]:
-        places = {label: index for index, label in enumerate(self.labels)}
-        for index, label in enumerate(labels):
-            if label not in places:
-                raise DataError(
-                    f"{place(index)}: has the label {shown_text(label)}, which the model {self.path} does not know: "
-                    f"it knows {', '.join(self.labels[:20])}"
-                )
-        return [places[label] for label in labels]

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
-from mirada.bundle import need
-from mirada.contracts import Loss
 from mirada.tasks.image_classification.data import ImageClassificationData, ImageConfig
 from mirada.tasks.image_classification.model import ImageClassificationModel
-from mirada.tasks.image_classification.preprocessor import ImagePreprocessor
 from mirada.tasks.task import Task
 from mirada.training.losses import ClassLoss
 
@@ -23,30 +19,12 @@ class ImageClassificationTask(Task):
     model = ImageClassificationModel
     default_model = "vit"
     preparation = ImageClassificationData
+    loss = ClassLoss
     sections = {"data": ImageConfig}
     defaults = {"train": {"label_smoothing": 0.1, "validate_sentences": 5000, "max_batch_tokens": 512}}
 
     def check(self, built: Mapping[str, Any]) -> None:
         built["data"].check(built["model"].patch_for)
-
-    def describe(self, card: Mapping[str, Any]) -> list[tuple[str, str]]:
-        data = card["data"]
-        left_out = sum(data["excluded"].values())
-        return [
-            ("labels", ", ".join(f"{label} {count:,}" if count else label for label, count in data["classes"].items())),
-            ("data", f"{data['training']:,} {data['noun']}, {data['format']}, {left_out:,} left out"),
-            ("dev", f"{data['dev']:,} {data['noun']}" + (", held out of the data" if data["held_out"] else "")),
-        ]
-
-    def keeps_output(self, base: ImagePreprocessor, preprocessor: ImagePreprocessor) -> bool:
-        return base.labels == preprocessor.labels
-
-    def open(self, files: Mapping[str, bytes], where: Path) -> ImagePreprocessor:
-        need(files, where, "pictures.json")
-        return ImagePreprocessor.read(files, where)
-
-    def loss(self, smoothing: float) -> Callable[[Any, Any], Loss]:
-        return ClassLoss(smoothing)
 
 
 TASK = ImageClassificationTask()

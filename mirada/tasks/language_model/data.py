@@ -11,42 +11,35 @@ A text is handed on line by line, each with its line end (CR LF is read as LF).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from pydantic import Field, NonNegativeInt
+from pydantic import Field
 
-from mirada.contracts import BOS, EOS, SequenceBatch
+from mirada.contracts import BOS
 from mirada.data import report as reports
 from mirada.data.checks import has_invalid_bytes
-from mirada.data.folder import FolderFiles, check_dev
+from mirada.data.folder import check_dev
 from mirada.data.preparation import Preparation, Prepared
 from mirada.data.records import AnyRecord, Record, Sources
 from mirada.data.sources import TextSection
-from mirada.data.stream import Spans, Stream, StreamBatches, write_stream
+from mirada.data.stream import Stream, StreamBatches, write_stream
 from mirada.data.survey import Survey
 from mirada.data.text import lines
-from mirada.data.tokenizer import UNK, Tokenizer
-from mirada.errors import BundleError, DataError
-from mirada.parsing import Malformed, check, parse_json
+from mirada.data.tokenizer import UNK
+from mirada.errors import DataError
+from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor, Lines, Spelling
 
-FEWEST = 200
+MIN_CHARACTERS = 200
 """Characters below which there is nothing to learn from."""
-MOST_DEV = 200_000
+MAX_DEV = 200_000
 """Characters of the dev set, at most: enough for two digits, and a bundle carries them."""
 PIECE = 64
 """Steps in a piece of a text, unless set otherwise."""
-
-Lines = list[str]
-"""A text as its lines, each with its line end; the last may have none."""
-
-# Up to the last white space before a word: of several spaces a published unit may hold all but the last, never more.
-_BEFORE_A_WORD = re.compile(r".+(?=[ \n]\S)", re.DOTALL)
 
 
 class TextConfig(TextSection):
@@ -55,7 +48,7 @@ class TextConfig(TextSection):
     needs = "a text file"
 
     files: tuple[str, ...] = ()
-    """Text files (UTF-8, plain or gzipped), one behind the other."""
+    """Text files (UTF-8, plain or gzipped), one after the other."""
     hold_out: float = Field(0.05, gt=0, lt=1)
     """The last share of the text, to hold out when there is no dev file; never more than 200,000 characters."""
     length: int | None = Field(None, ge=2, le=65_536)
@@ -66,142 +59,31 @@ class TextConfig(TextSection):
     Unless given, whenever the model has a state to carry."""
 
 
-# ── lines to ids, and back ────────────────────────────────────────────────────────────────────────────────────────
-
-
-class Spelling:
-    """Text to ids and ids back to text, with nothing added or lost in between.
-
-    Our subwords put a space before all they are given and take one away from the front of what they decode. So text
-    is encoded line by line and decoded line by line: no space appears, and a word that begins a line is the same unit
-    as elsewhere. A line end is only ever the last character of a unit, so that lines can be told apart again.
-    Published subwords (GPT-2's) do not do that, and a unit may hold line ends and spaces: they take a text whole.
-    """
-
-    def __init__(self, tokenizer: Tokenizer):
-        self.tokenizer = tokenizer
-        self.sequences = tokenizer.unit in ("words", "symbols")
-        """Whether each line is a sequence of units, with EOS behind it."""
-        spelt = tokenizer.pieces(tokenizer.encode([" a"])[0])
-        self.whole = tokenizer.unit == "subwords" and "".join(spelt) == " a"
-        """Whether a text is taken whole, and ends with EOS where the model says so."""
-        pieces = tokenizer.pieces(range(tokenizer.size))
-        self.line_ends = {EOS} if self.sequences else {id for id, piece in enumerate(pieces) if piece.endswith("\n")}
-
-    @property
-    def opening(self) -> list[int]:
-        """What a text is read behind: BOS and a line end, after which the model has seen many lines begin."""
-        if self.whole:
-            return [BOS]
-        end = self.encode(["\n"])[0]
-        return [BOS] if UNK in end and self.tokenizer.unknown is not None else [BOS, *end]
-
-    def before(self, prompt: str) -> list[int]:
-        """The ids before a continuation: the opening and the prompt; for published models the prompt alone, if any."""
-        return self.read(prompt) if self.whole and prompt else [*self.opening, *self.read(prompt)]
-
-    def parts(self, text: Iterable[str]) -> Iterator[str]:
-        """A text's lines as texts that can be encoded one by one: the lines, or all of it cut where no unit can be."""
-        if not self.whole:
-            yield from text
-            return
-        rest = ""
-        for line in text:
-            rest += line
-            if line.strip() and (cut := _BEFORE_A_WORD.match(rest)):  # a blank line brings no word
-                yield rest[: cut.end()]
-                rest = rest[cut.end() :]
-        yield rest
-
-    def encode(self, given: Sequence[str]) -> list[list[int]]:
-        """The ids of each of a text's `parts`."""
-        ids = self.tokenizer.encode(given)
-        if not self.sequences:
-            return ids
-        return [[*row, EOS] if line.endswith("\n") else row for row, line in zip(ids, given, strict=True)]
-
-    def read(self, text: str) -> list[int]:
-        """The ids of a text."""
-        return [id for row in self.encode(list(self.parts(lines_of(text)))) for id in row]
-
-    def text_of(self, ids: Sequence[int]) -> str:
-        """The text of ids; a round trip is exact but for what is unknown, and for the white space between words."""
-        if self.whole or self.tokenizer.unit == "characters":
-            return self.tokenizer.decode([ids])[0]
-        rows: list[list[int]] = [[]]
-        for id in ids:
-            rows[-1].append(id)
-            if id in self.line_ends:
-                rows.append([])
-        return ("\n" if self.sequences else "").join(self.tokenizer.decode(rows))
-
-    def unknown(self, text: str) -> list[str]:
-        """The units of a text that the vocabulary does not have, each once."""
-        if self.tokenizer.unknown is None:
-            return []
-        return list(dict.fromkeys(token.text for token in self.tokenizer.tokens(text) if token.id == UNK))
-
-
-class Pen:
-    """Writes ids as text as they come, holding back half a character until it is whole; all of it is `text_of`."""
-
-    def __init__(self, spelling: Spelling, before: Sequence[int] = ()):
-        """`before` are the ids that stand before the first one."""
-        self.spelling = spelling
-        self._anchor = list(before[-1:])
-        self._waiting: list[int] = []
-
-    def write(self, id: int) -> str:
-        """What can be read now."""
-        self._waiting.append(id)
-        text = self._text()
-        if text.endswith("�") and self.spelling.tokenizer.unit == "subwords":
-            return ""
-        self._anchor, self._waiting = [id], []
-        return text
-
-    def end(self) -> str:
-        """What is left, half a character as it may be."""
-        text, self._waiting = self._text(), []
-        return text
-
-    def _text(self) -> str:
-        # The unit before is decoded along: what the tokenizer does to the front of a text happens to it alone.
-        whole, before = self.spelling.text_of([*self._anchor, *self._waiting]), self.spelling.text_of(self._anchor)
-        return whole[len(before) :]
-
-
-def lines_of(text: str) -> Lines:
-    """A text as its lines, each with its line end."""
-    return re.findall(r"[^\n]*\n|[^\n]+", text)
-
-
-# ── reading and splitting ─────────────────────────────────────────────────────────────────────────────────────────
-
-
 def read_lines(paths: Sequence[str], lenient: bool = False) -> Iterator[str]:
     """All lines of the files, each with its line end; leniently, without those that have bytes that are not UTF-8."""
-    return (str(record.fields[0]) for record in records_of(paths, lenient) if not record.problem)
+    return (str(record.fields[0]) for record in open_texts(paths, lenient) if not record.problem)
 
 
-def records_of(paths: Sequence[str], lenient: bool) -> Iterator[Record]:
-    """All lines of the files, each with its end; CR LF is read as LF, and no file's last line runs into the next."""
-    for number, path in enumerate(paths, 1):
-        for place, line in enumerate(lines(path, keep_ends=True, lenient=lenient), 1):
-            if lenient and has_invalid_bytes(line):
-                yield Record((line,), path, place, "invalid_bytes")
-            elif line.endswith("\n"):
-                yield Record((line[:-2] + "\n" if line.endswith("\r\n") else line,), path, place)
-            else:
-                yield Record((line + "\n" if number < len(paths) else line,), path, place)
+def open_texts(paths: Sequence[str], lenient: bool) -> Sources:
+    """All lines of the files; a line end is added where one file's last line would run into the next file."""
+    last = len(paths)
+    return Sources([(path, "text", _records(path, lenient, n < last)) for n, path in enumerate(paths, 1)])
+
+
+def _records(path: str, lenient: bool, complete: bool) -> Iterator[Record]:
+    for number, line in enumerate(lines(path, keep_ends=True, lenient=lenient), 1):
+        text = line[:-2] + "\n" if line.endswith("\r\n") else line
+        end = "\n" if complete and not text.endswith("\n") else ""
+        invalid = lenient and has_invalid_bytes(line)
+        yield Record((text + end,), path, number, "invalid_bytes" if invalid else "")
 
 
 def find_cut(text: Iterable[str], characters: int, share: float) -> int:
     """Where the last share of a text begins: at the nearest line end.
 
-    If there is none near (half the share away at most), behind the next white space; if there is none either, there.
+    If there is none near (half the share away at most), after the next white space; if there is none either, there.
     """
-    held = min(round(share * characters), MOST_DEV)
+    held = min(round(share * characters), MAX_DEV)
     wanted, begin, line = characters - held, 0, ""
     for line in text:
         if begin + len(line) >= wanted:
@@ -212,8 +94,8 @@ def find_cut(text: Iterable[str], characters: int, share: float) -> int:
     if abs(near - wanted) <= held / 2:
         return near
     space = re.compile(r"\s+").search(line, wanted - begin)
-    behind = begin + space.end() if space else wanted
-    return behind if behind - wanted <= held / 2 else wanted
+    after = begin + space.end() if space else wanted
+    return after if after - wanted <= held / 2 else wanted
 
 
 def _until(text: Iterable[str], place: int) -> Iterator[str]:
@@ -235,9 +117,6 @@ def _from(text: Iterable[str], place: int) -> Iterator[str]:
         place = max(0, place - len(line))
 
 
-# ── preparing ─────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
 @dataclass
 class Report(reports.Report):
     """What was read of a text, and what became of it."""
@@ -253,33 +132,24 @@ class Report(reports.Report):
     unit: str = ""
 
 
-class Windows(StreamBatches):
-    """Pieces in random order, each for itself: so none says where it begins, and nothing is carried over."""
-
-    def load(self, rows: Spans) -> SequenceBatch:
-        return replace(super().load(rows), rows=None)
-
-
 class LanguageModelData(Preparation[str]):
     """A text, line by line."""
 
     noun = "line"
     report_type = Report
+    preprocessor_type = LanguageModelPreprocessor
     example_type = str
     data: TextConfig
     report: Report
 
     def open(self, paths: Sequence[str]) -> Sources:
-        lenient = self.data.invalid_bytes == "drop"
-        sources = Sources([(path, "text", ()) for path in paths])
-        sources.readers[0] = (*sources.readers[0][:2], records_of(paths, lenient))
-        return sources
+        return open_texts(paths, self.data.invalid_bytes == "drop")
 
     def read_examples(self, paths: Sequence[str], survey: Survey) -> Lines:
-        rest = list(_until(read_lines(paths, self.data.invalid_bytes == "drop"), MOST_DEV + 1))
-        dev = list(_until(rest, MOST_DEV))
+        rest = list(_until(read_lines(paths, self.data.invalid_bytes == "drop"), MAX_DEV + 1))
+        dev = list(_until(rest, MAX_DEV))
         if rest != dev:
-            survey.quality.notes.append(f"of the dev files the first {MOST_DEV:,} characters are used")
+            survey.quality.notes.append(f"of the dev files the first {MAX_DEV:,} characters are used")
         return dev
 
     def keys(self, record: AnyRecord) -> tuple[int, ...]:
@@ -290,11 +160,9 @@ class LanguageModelData(Preparation[str]):
 
     def check_size(self, survey: Survey) -> None:
         whole = int(survey.column(0).sum())
-        if whole < FEWEST:
-            raise DataError(
-                f"{survey.source}: {whole:,} characters in {len(survey):,} lines; training needs at least {FEWEST}, "
-                "and many thousands to be of use"
-            )
+        if whole < MIN_CHARACTERS:
+            found = f"{whole:,} characters in {len(survey):,} lines"
+            raise DataError(f"{survey.source}: {found}; training needs at least {MIN_CHARACTERS}")
 
     def split(self, survey: Survey) -> Lines:
         whole = int(survey.column(0).sum())
@@ -319,26 +187,16 @@ class LanguageModelData(Preparation[str]):
     def _training(self, survey: Survey) -> Iterator[str]:
         return _until(self._lines(survey), self._cut)
 
-    def learn(self, survey: Survey) -> Any:
-        from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor
-
-        config = self.built["tokenizer"]
-        survey.notify(f"learning {config.unit}", 0, 0)
-        if self.base:
-            tokenizer = self.base.tokenizer
-        else:  # nothing is normalised: a text survives a round trip
-            size = config.most(self._words)
-            tokenizer = Tokenizer.learn(self._training(survey), size, config.unit, config.lowercased)
+    def learn(self, survey: Survey) -> LanguageModelPreprocessor:
+        tokenizer = self.tokenizer(survey, self._training(survey), self._words)
         return LanguageModelPreprocessor(Spelling(tokenizer), np.zeros(tokenizer.size, np.int64))
 
-    def encode(self, survey: Survey, preprocessor: Any, folder: Path) -> None:
+    def encode(self, survey: Survey, preprocessor: LanguageModelPreprocessor, folder: Path) -> None:
         spelling, tokenizer, report = preprocessor.spelling, preprocessor.tokenizer, self.report
         report.dev_tokens = len(spelling.read("".join(self._dev)))
         if report.dev_tokens < 2:
-            raise DataError(
-                f"the dev set has {report.dev_characters:,} characters and {report.dev_tokens} tokens, too little to "
-                "evaluate with; give a longer text, or a larger share: --set data.hold_out=0.2"
-            )
+            found = f"the dev set has {report.dev_characters:,} characters and {report.dev_tokens} tokens"
+            raise DataError(f"{found}, too few; give a longer text, or a larger share: --set data.hold_out=0.2")
         begun = iter([[BOS]])
 
         def encode(parts: Sequence[str]) -> list[list[int]]:
@@ -351,42 +209,41 @@ class LanguageModelData(Preparation[str]):
             chain([""], spelling.parts(self._training(survey))),
             encode,
             tokenizer.size,
-            lambda done: survey.notify("tokenising lines", done, report.lines),
+            lambda done: survey.notify("tokenizing lines", done, report.lines),
         )
-        self._counts = count(stream, tokenizer.size)
+        counts = np.zeros(tokenizer.size, dtype=np.int64)
+        for first in range(1, len(stream), 2**20):  # without BOS
+            counts += np.bincount(stream.ids[first : first + 2**20], minlength=len(counts))
+        self._counts = counts
         report.training = report.tokens = stream.tokens - 1
         report.fingerprint, report.unit, report.vocabulary = stream.fingerprint, tokenizer.unit, tokenizer.size
-        report.unknown = int(self._counts[UNK]) if tokenizer.unknown is not None else 0
+        report.unknown = int(counts[UNK]) if tokenizer.unknown is not None else 0
 
-    def adapt(self, survey: Survey, preprocessor: Any) -> Any:
+    def adapt(self, survey: Survey, preprocessor: LanguageModelPreprocessor) -> LanguageModelPreprocessor:
         return replace(preprocessor, counts=self._counts)
 
-    def read_preprocessor(self, folder: Path) -> Any:
-        from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor
-
-        return LanguageModelPreprocessor.read(FolderFiles(folder), folder)
-
-    def read_dev(self, folder: Path, preprocessor: Any) -> Lines:
+    def read_dev(self, folder: Path, preprocessor: LanguageModelPreprocessor) -> Lines:
         dev: Lines = super().read_dev(folder, preprocessor)
         check_dev(preprocessor.spelling.read("".join(dev))[1:], folder / "dev.jsonl")
         return dev
 
-    def open_store(self, folder: Path, preprocessor: Any) -> Stream:
+    def open_store(self, folder: Path, preprocessor: LanguageModelPreprocessor) -> Stream:
         stream = Stream(folder / "stream")
         stream.check(preprocessor.tokenizer.size)
         return stream
 
     def batches(self, prepared: Prepared, tokens: int, seed: int) -> StreamBatches:
-        length, kind = self.data.length or PIECE, StreamBatches if self.data.carry else Windows
-        return kind(prepared.store, max(1, tokens // length), length, seed, not self.data.carry)
+        length = self.data.length or PIECE
+        return StreamBatches(prepared.store, max(1, tokens // length), length, seed, not self.data.carry)
 
-    def summary(self, prepared: Prepared) -> str:
-        report = prepared.about
-        held = " (held out, the end of the text)" if report.held_out else ""
-        return (
-            f"{report.characters:,} characters in {report.lines:,} lines, {report.tokens:,} tokens; dev "
-            f"{report.dev_characters:,} characters{held}; {report.vocabulary:,} {report.unit}"
-        )
+    @classmethod
+    def describe(cls, data: Mapping[str, Any], nouns: str = "") -> list[tuple[str, str]]:
+        left_out = sum(data["excluded"].values())
+        return [
+            ("data", f"{data['characters']:,} characters, {data['lines']:,} lines, {left_out:,} left out"),
+            ("dev", f"{data['dev_characters']:,} characters" + (", the end of the text" if data["held_out"] else "")),
+            ("vocabulary", f"{data['vocabulary']:,} {data['unit']}"),
+        ]
 
     def notes(self, prepared: Prepared) -> list[str]:
         report = prepared.about
@@ -394,22 +251,3 @@ class LanguageModelData(Preparation[str]):
             return list(report.notes)
         unknown = f"{report.unknown:,} of its {report.unit} are not in the vocabulary and are read as <unk>"
         return [*report.notes, unknown]
-
-
-def count(stream: Stream, vocabulary: int) -> npt.NDArray[np.int64]:
-    """How often each id occurs, BOS left out."""
-    counts = np.zeros(vocabulary, dtype=np.int64)
-    for first in range(1, len(stream), 2**20):
-        counts += np.bincount(stream.ids[first : first + 2**20], minlength=vocabulary)
-    return counts
-
-
-def load_counts(content: bytes, vocabulary: int, where: Path) -> npt.NDArray[np.int64]:
-    """The counts of a vocabulary's units, from their JSON."""
-    try:
-        counts = np.array(check(list[NonNegativeInt], parse_json(content)), dtype=np.int64)
-    except Malformed:
-        counts = np.zeros(0, dtype=np.int64)
-    if counts.shape != (vocabulary,):
-        raise BundleError(f"{where}: is not a list of {vocabulary:,} counts, one for each unit of the vocabulary")
-    return counts

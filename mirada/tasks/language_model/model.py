@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mirada.contracts import EOS, Batch, StepwiseEncoder, Validation
+from mirada.contracts import EOS, Batch, SequenceBatch, State, StepwiseEncoder, Validation
 from mirada.data.checks import has_invalid_bytes
 from mirada.data.text import shown_text
 from mirada.decoding import DecodeConfig
@@ -21,19 +21,14 @@ from mirada.engines.torch import TorchEngine
 from mirada.errors import DataError, InputError, UsageError
 from mirada.metrics.perplexity import MEASURES, TextScores, divisor, evaluate_text
 from mirada.predictions import Prediction, ranked
-from mirada.tasks.language_model.data import Lines, Pen, read_lines
-from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor
-from mirada.tasks.likelihood import token_bits
+from mirada.tasks.language_model.data import read_lines
+from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor, Lines, Pen
 from mirada.tasks.model import DecodeOptions, GenerativeModel, check_count, check_text
-
-PIECE = 64
-"""Steps that gradients are propagated back, by default."""
 
 PASSAGES = 8
 """Passages of the dev set that a validation reads."""
 TOKENS_FOR_EACH = 50
 """Tokens of the dev set that a validation reads for each of `train.validate_sentences`."""
-
 
 SHOWN = 60
 """Tokens of the example that a validation shows."""
@@ -101,12 +96,9 @@ def passages(ids: list[int], most: int) -> list[list[int]]:
 class LanguageModel(GenerativeModel):
     """A trained language model, opened from its bundle."""
 
+    example = 'mirada generate {path} "…"'
     network: StepwiseEncoder
     preprocessor: LanguageModelPreprocessor
-
-    @property
-    def try_it(self) -> str:
-        return f'mirada generate {self.path} "…"'
 
     @cached_property
     def engine(self) -> Engine:
@@ -132,8 +124,8 @@ class LanguageModel(GenerativeModel):
 
         Units of the prompt that the vocabulary does not have are read as <unk>: see `Continuation.notes`.
         """
-        config, before = self.decode_config(**decode), self._begin(prompt, tokens)
-        (best, *_) = self.engine.generate([before[:1]], [before[1:]], self._settings(config, tokens))[0]
+        before, settings = self._begin(prompt, tokens, decode)
+        (best, *_) = self.engine.generate([before[:1]], [before[1:]], settings)[0]
         ids = best.tokens[len(before) - 1 :]
         pen = self._pen(prompt, before)
         text = "".join(map(pen.write, ids)) + pen.end()
@@ -141,25 +133,22 @@ class LanguageModel(GenerativeModel):
 
     def stream(self, prompt: str = "", *, tokens: int = 200, **decode: Unpack[DecodeOptions]) -> Iterator[str]:
         """The text of `generate` in pieces, as they are generated; with a beam, all at the end."""
-        config, before = self.decode_config(**decode), self._begin(prompt, tokens)
-        return self._pieces(prompt, before, self._settings(config, tokens))
-
-    def _pieces(self, prompt: str, before: list[int], settings: GenerationSettings) -> Iterator[str]:
+        before, settings = self._begin(prompt, tokens, decode)  # at once, so that wrong options are refused here
         pen = self._pen(prompt, before)
-        for token in self.engine.stream(before[:1], before[1:], settings):
-            if piece := pen.write(token):
-                yield piece
-        if piece := pen.end():
-            yield piece
 
-    def _begin(self, prompt: str, tokens: int) -> list[int]:
+        def pieces() -> Iterator[str]:
+            yield from map(pen.write, self.engine.stream(before[:1], before[1:], settings))
+            yield pen.end()
+
+        return filter(None, pieces())
+
+    def _begin(self, prompt: str, tokens: int, decode: DecodeOptions) -> tuple[list[int], GenerationSettings]:
+        """The ids before the continuation, and how it is generated."""
+        config, spelling = self.decode_config(**decode), self.preprocessor.spelling
         check_count(tokens, "--tokens", 1)
-        return self.preprocessor.spelling.before(_check_prompt(prompt))
-
-    def _settings(self, config: DecodeConfig, tokens: int) -> GenerationSettings:
-        spelling = self.preprocessor.spelling
+        before = spelling.before(_check_prompt(prompt))
         unknown = spelling.tokenizer.unknown
-        return GenerationSettings(
+        return before, GenerationSettings(
             config,
             [tokens + 1],  # the limit counts EOS
             suppressed=() if unknown is None else (unknown,),  # for which there is nothing to write
@@ -184,10 +173,6 @@ class LanguageModel(GenerativeModel):
         elif size + tokens > context + 1:
             found.append(f"the model sees {context:,} tokens at most; beyond them it continues from the last ones")
         return tuple(found)
-
-    def text_of(self, ids: Sequence[int]) -> str:
-        """The text of token ids."""
-        return self.preprocessor.spelling.text_of(ids)
 
     def unknown(self, prompt: str) -> list[str]:
         """The units of a prompt that the vocabulary does not have."""
@@ -222,15 +207,8 @@ class LanguageModel(GenerativeModel):
             raise DataError("there is nothing to evaluate: the text is empty")
         tokenizer, length = self.preprocessor.tokenizer, self.config["data"]["length"]
         how = "one row, in order, state carried" if self.network.context is None else f"windows of {length}"
-        return evaluate_text(
-            self._bits(ids).numpy(),
-            np.array(ids),
-            self.preprocessor.counts,
-            len(text),
-            tokenizer.unit,
-            tokenizer.unknown,
-            how,
-        )
+        bits, counts, unit = self._bits(ids).numpy(), self.preprocessor.counts, tokenizer.unit
+        return evaluate_text(bits, np.array(ids), counts, len(text), unit, tokenizer.unknown, how)
 
     def sample(self, dev: Lines, size: int) -> Lines:
         """The first lines: a text is read in its order."""
@@ -249,3 +227,56 @@ class LanguageModel(GenerativeModel):
         prompt, said, truth = (" ".join(text.split()) for text in (prompt, output.text, truth))
         figures = {"loss": bits * float(np.log(2)) / count}
         return Validation(-value, MEASURES[unit], True, figures, (prompt, said, truth))
+
+
+# ── likelihood ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+STEPS = 4096
+"""Steps that are read at a time."""
+CHUNK = 256
+"""Steps whose logits [CHUNK, V] are computed at a time."""
+
+
+@torch.inference_mode()
+def token_bits(network: StepwiseEncoder, ids: Tensor, length: int) -> Tensor:
+    """−log₂ p of every id but the first [n], given all before it; on the CPU, in 64 bits.
+
+    A network whose state holds all of the past reads the text in one row, in order. Any other reads windows of `length`
+    ids, many side by side, the first half of each only as context.
+    """
+    inputs, truth = ids[:-1], ids[1:]
+    found: list[Tensor] = []
+    if network.context is None:
+        state: State | None = None
+        for x, y in zip(inputs.split(STEPS), truth.split(STEPS), strict=True):
+            h, state = network.encode_next(_whole(x[None]), state)
+            found += _chunks(network, h[0], y)
+        return torch.cat(found)
+    width = min(length, len(truth))  # all windows are full
+    spans = torch.tensor(list(windows(len(truth), length)), device=ids.device)  # [N, 2]
+    for some in spans.split(max(1, STEPS // width)):
+        places = some[:, 1:] - width + torch.arange(width, device=ids.device)  # [B, T]
+        asked = places >= some[:, :1]
+        h = network.encode(_whole(inputs[places]))[asked]
+        found += _chunks(network, h, truth[places[asked]])
+    return torch.cat(found)
+
+
+def _whole(inputs: Tensor) -> SequenceBatch:
+    """Ids [B, T] without padding."""
+    return SequenceBatch(inputs, torch.full((len(inputs),), inputs.shape[1], device=inputs.device))
+
+
+def windows(steps: int, length: int) -> Iterator[tuple[int, int]]:
+    """The steps [first, end) that each window predicts: all of the first one, of others the second half."""
+    first, end = 0, min(length, steps)
+    while first < steps:
+        yield first, end
+        first, end = end, min(end + max(1, length // 2), steps)
+
+
+def _chunks(network: StepwiseEncoder, h: Tensor, truth: Tensor) -> Iterator[Tensor]:
+    """−log₂ p(truth) for vectors [N, D], on the CPU: not every device has 64-bit numbers (MPS has none)."""
+    for part, y in zip(h.split(CHUNK), truth.split(CHUNK), strict=True):
+        logits = network.output(part)
+        yield (logits.logsumexp(-1) - logits.gather(1, y[:, None])[:, 0]).cpu().double() / np.log(2)

@@ -1,4 +1,4 @@
-"""Documents with gaps, for masked modelling: cut into pairs of spans, words hidden, anew in every epoch.
+"""Documents with gaps, for masked modelling: cut into pairs of spans, words hidden, different ones in every epoch.
 
     A EOS B EOS     B is what follows A in the document, or a span of another one, each half of the time
     15 % of the words are hidden: 80 % of those by the mask, 10 % by another word, 10 % not at all
@@ -8,37 +8,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from pydantic import Field
 
-from mirada.contracts import EOS, PAD, Rows, SequenceBatch
-from mirada.data import report as reports
-from mirada.data.corpus import CHUNK, Corpus, batched, write_corpus
-from mirada.data.folder import FolderFiles
+from mirada.contracts import EOS, PAD, Rows, SequenceBatch, Sizes
+from mirada.data.corpus import CHUNK, Corpus, batched
 from mirada.data.preparation import Preparation, Prepared
 from mirada.data.records import AnyRecord, Record, Sources
+from mirada.data.report import Report as Report
 from mirada.data.sources import TextSection
 from mirada.data.splits import Mask, first_of
 from mirada.data.survey import Survey, fingerprint
 from mirada.data.text import lines
 from mirada.data.tokenizer import Tokenizer
-from mirada.errors import DataError
-from mirada.tasks.masked_lm.preprocessor import MaskedLMPreprocessor
+from mirada.errors import DataError, counted
 
-SHORTEST = 4
+MIN_TOKENS = 4
 """Tokens in a document, below which it is left out: nothing can be hidden in it that could be found again."""
-MOST_DEV, MOST_DEV_CHARACTERS = 2000, 1_000_000
+MAX_DEV, MAX_DEV_CHARACTERS = 2000, 1_000_000
 """Documents to hold out, and characters of them to evaluate with, at most."""
 FOLLOWS, DOES_NOT = 1, 2
 """Column 0 of the truth, which belongs to [CLS]; 0 when nothing is asked."""
-LONGEST = 10**9
+MAX_TOKENS = 10**9
 """Tokens of a document: any number, since it is cut into examples later."""
 _HASH, _LONG_ENOUGH = range(2)  # the keys of a document
 
@@ -60,35 +58,37 @@ class DocumentsConfig(TextSection):
     """Whether it also learns if the second span follows the first."""
 
 
-@dataclass
-class Report(reports.Report):
-    """What was read of documents, and what became of it."""
+@dataclass(frozen=True)
+class MaskedLMPreprocessor:
+    """The tokenizer of a masked language model."""
 
-    documents: int = 0
+    required = ("tokenizer.json",)
+    tokenizer: Tokenizer
+
+    @property
+    def sizes(self) -> Sizes:
+        return Sizes(self.tokenizer.size, self.tokenizer.size)
+
+    def files(self) -> dict[str, bytes]:
+        return {"tokenizer.json": self.tokenizer.to_json().encode("utf-8")}
+
+    @classmethod
+    def read(cls, files: Mapping[str, bytes], where: Path) -> MaskedLMPreprocessor:
+        return cls(Tokenizer.load(where / "tokenizer.json", files["tokenizer.json"]))
 
 
-class Document(NamedTuple):
-    """A text, and where it begins."""
-
-    text: str
-    file: str
-    line: int
-
-
-def documents(paths: tuple[str, ...], lenient: bool) -> Iterator[Document]:
-    """The documents of text files: lines up to a blank one, joined by spaces."""
-    for path in paths:
-        current: list[str] = []
-        number = 0
-        for number, line in enumerate(lines(path, lenient=lenient), 1):
-            text = line.encode("utf-8", "surrogateescape").decode("utf-8", "replace") if lenient else line
-            if text.strip():
-                current.append(text.strip())
-            elif current:
-                yield Document(" ".join(current), path, number - len(current))
-                current = []
-        if current:
-            yield Document(" ".join(current), path, number + 1 - len(current))
+def documents(path: str, lenient: bool = False) -> Iterator[Record]:
+    """The documents of a text file: lines up to a blank one, joined by spaces; leniently, wrong bytes are replaced."""
+    current: list[str] = []
+    for number, line in enumerate(chain(lines(path, lenient=lenient), [""]), 1):
+        text = line.encode("utf-8", "surrogateescape").decode("utf-8", "replace") if lenient else line
+        if text.strip():
+            current.append(text.strip())
+        elif current:
+            whole = " ".join(current)
+            marks = ("replaced_bytes",) if lenient and "\ufffd" in whole else ()
+            yield Record((whole,), path, number - len(current), marks=marks)
+            current = []
 
 
 class MaskedData(Preparation[str]):
@@ -96,15 +96,13 @@ class MaskedData(Preparation[str]):
 
     noun = "document"
     fewest = 1
-    report_type = Report
+    preprocessor_type = MaskedLMPreprocessor
     example_type = str
     data: DocumentsConfig
-    report: Report
 
     def open(self, paths: Sequence[str]) -> Sources:
-        lenient = self.data.invalid_bytes == "drop"
-        about = "text, a blank line between documents"
-        return Sources([(path, about, _records(path, lenient)) for path in paths])
+        lenient, about = self.data.invalid_bytes == "drop", "text, a blank line between documents"
+        return Sources([(path, about, documents(path, lenient)) for path in paths])
 
     def example(self, record: AnyRecord) -> str:
         return str(record.fields[0])
@@ -112,105 +110,64 @@ class MaskedData(Preparation[str]):
     def keys(self, record: AnyRecord) -> tuple[int, ...]:
         """64 bits of a document; and whether it is long enough to hide something in, however it is cut."""
         text = record.fields[0]
-        return fingerprint(text), len(text.split()) >= SHORTEST or len(text) >= 16 * SHORTEST
+        return fingerprint(text), len(text.split()) >= MIN_TOKENS or len(text) >= 16 * MIN_TOKENS
 
     def count_words(self, record: AnyRecord) -> int:
         return len(record.fields[0].split())
 
     def judge(self, survey: Survey) -> Iterator[tuple[str, Mask]]:
         yield "duplicate", ~first_of(survey.column(_HASH))
-        if survey.compared:
-            held = [fingerprint(text) for examples in survey.compared for text in examples]
-            yield "in_dev", np.isin(survey.column(_HASH), np.array(held, np.uint64))
+        held = [fingerprint(text) for examples in survey.compared for text in examples]
+        yield "in_dev", np.isin(survey.column(_HASH), np.array(held, np.uint64))
 
     def check_size(self, survey: Survey) -> None:
         different = len(np.unique(survey.column(_HASH)))
         if different < 2 and not self.data.dev:
-            raise DataError(
-                f"{survey.source}: has {different} document{'s' * (different != 1)}; masked modelling needs at least "
-                "two different ones, with a blank line between them"
-            )
+            found = f"{survey.source}: has {counted(different, 'document')}"
+            raise DataError(f"{found}; masked modelling needs at least two, with a blank line between them")
 
     def hold_out(self, survey: Survey) -> Mask:
         hashes, long_enough = survey.kept(_HASH), survey.kept(_LONG_ENOUGH).astype(bool)
-        share = min(MOST_DEV, max(1, round(self.data.hold_out * len(hashes))), len(hashes) - 1)
+        share = min(MAX_DEV, max(1, round(self.data.hold_out * len(hashes))), len(hashes) - 1)
         return np.isin(hashes, np.sort(hashes[long_enough] if long_enough.any() else hashes)[:share])
 
     def split(self, survey: Survey) -> list[str]:
-        found: list[str] = []
-        size = 0
-        texts = iter(super().split(survey))
-        for text in texts:
-            found.append(text)
-            size += len(text)
-            if size >= MOST_DEV_CHARACTERS:
-                break
-        if unused := sum(1 for _ in texts):
-            said = f"{len(found):,} documents ({size:,} characters)"
-            self.report.notes.append(f"{said} of the dev set are used for evaluation, {unused:,} are not")
-        return found
+        texts: list[str] = super().split(survey)
+        sizes = np.cumsum([len(text) for text in texts])
+        used = int(np.searchsorted(sizes, MAX_DEV_CHARACTERS)) + 1  # the one that reaches it is used
+        if used < len(texts):
+            said = f"{used:,} documents ({sizes[used - 1]:,} characters)"
+            self.report.notes.append(f"{said} of the dev set are used for evaluation, {len(texts) - used:,} are not")
+        return texts[:used]
 
     def learn(self, survey: Survey) -> MaskedLMPreprocessor:
-        config = self.built["tokenizer"]
-        survey.notify(f"learning {config.unit}", 0, 0)
         self.report.words = sum(self.count_words(record) for record in survey.records())
-        if self.base:
-            return MaskedLMPreprocessor(self.base.tokenizer)
         texts = (record.fields[0] for record in survey.records())
-        return MaskedLMPreprocessor(config.learn(texts, self.report.words, mask=True))
+        return MaskedLMPreprocessor(self.tokenizer(survey, texts, self.report.words, mask=True))
 
     def encode(self, survey: Survey, preprocessor: MaskedLMPreprocessor, folder: Path) -> None:
         tokenizer = preprocessor.tokenizer
-        as_it_is: Any = list
 
-        def rows() -> Iterator[tuple[Any, Any, None]]:
+        def rows() -> Iterator[tuple[list[int], list[int], Record]]:
             for some in batched(survey.records(), CHUNK):
                 for record, ids in zip(some, tokenizer.encode([each.fields[0] for each in some]), strict=True):
-                    if len(ids) < SHORTEST:
+                    if len(ids) < MIN_TOKENS:
                         survey.leave_out(record, "too_few_tokens")
                     else:
-                        yield ids, [], None
+                        yield ids, [], record
 
-        corpus = write_corpus(
-            folder / "corpus",
-            rows(),  # cut into tokens already, where texts are expected
-            as_it_is,
-            as_it_is,
-            vocabulary=tokenizer.size,
-            longest=LONGEST,
-            too_long=lambda place, tokens: None,
-            progress=lambda done: survey.notify("tokenising", done, survey.good),
-        )
-        if not len(corpus):
-            raise DataError(f"{survey.source}: every document has fewer than {SHORTEST} tokens, or is in the dev set")
-        self.report.training = self.report.documents = len(corpus)
-        self.report.fingerprint, self.report.vocabulary = corpus.fingerprint, tokenizer.size
-
-    def read_preprocessor(self, folder: Path) -> MaskedLMPreprocessor:
-        return MaskedLMPreprocessor.read(FolderFiles(folder), folder)
+        self.write_corpus(survey, folder, rows(), vocabulary=tokenizer.size, longest=MAX_TOKENS)
+        self.report.vocabulary = tokenizer.size
 
     def open_store(self, folder: Path, preprocessor: MaskedLMPreprocessor) -> Corpus:
         corpus = Corpus(folder / "corpus")
-        corpus.check((preprocessor.tokenizer.size, 0), LONGEST)
-        corpus.source.check(preprocessor.tokenizer.size, LONGEST, SHORTEST)
+        corpus.check((preprocessor.tokenizer.size, 0), MAX_TOKENS)
+        corpus.source.check(preprocessor.tokenizer.size, MAX_TOKENS, MIN_TOKENS)
         return corpus
 
     def batches(self, prepared: Prepared, tokens: int, seed: int) -> MaskedBatches:
         side, name, tokenizer = prepared.store.source, prepared.store.fingerprint, prepared.preprocessor.tokenizer
         return MaskedBatches(side.ids, side.offsets, tokenizer, self.data, tokens, seed, name)
-
-    def summary(self, prepared: Prepared) -> str:
-        report = prepared.about
-        held = " (held out)" if report.held_out else ""
-        return (
-            f"{report.documents:,} documents, {report.words:,} words, {report.dev:,} dev{held}, "
-            f"{report.vocabulary:,} subwords"
-        )
-
-
-def _records(path: str, lenient: bool) -> Iterator[Record]:
-    for text, file, line in documents((path,), lenient):
-        yield Record((text,), file, line, marks=("replaced_bytes",) if lenient and "\ufffd" in text else ())
 
 
 class MaskedBatches:
@@ -255,10 +212,10 @@ class MaskedBatches:
         return [batches[number] for number in chance.permutation(len(batches))]
 
     def _windows(self, chance: np.random.Generator) -> tuple[Rows, Rows, Rows]:
-        """Where windows begin and end, and whose they are: a grid over each document, shifted anew every epoch."""
+        """Where windows begin and end, and their documents: a grid over each, shifted at random in every epoch."""
         length = self.config.length - 2  # two EOS
         lengths = np.diff(self.offsets)
-        usable = np.flatnonzero(lengths >= SHORTEST)
+        usable = np.flatnonzero(lengths >= MIN_TOKENS)
         shift = np.where(lengths[usable] > length, chance.integers(0, length, len(usable)), 0)
         counts = -(-(lengths[usable] + shift) // length)
         owners = np.repeat(usable, counts)
@@ -266,7 +223,7 @@ class MaskedBatches:
         first = self.offsets[owners]
         begins = np.maximum(first, first + number * length - np.repeat(shift, counts))
         ends = np.minimum(self.offsets[owners + 1], first + (number + 1) * length - np.repeat(shift, counts))
-        long_enough = ends - begins >= SHORTEST
+        long_enough = ends - begins >= MIN_TOKENS
         return begins[long_enough], ends[long_enough], owners[long_enough]
 
     def load(self, rows: Rows) -> SequenceBatch:

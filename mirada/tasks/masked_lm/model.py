@@ -20,10 +20,8 @@ from mirada.errors import InputError, UsageError
 from mirada.metrics.score import Evaluation, Score
 from mirada.models.bert import BertForPretraining
 from mirada.predictions import Prediction, ranked
-from mirada.tasks.masked_lm.data import DocumentsConfig, MaskedBatches, documents
-from mirada.tasks.masked_lm.preprocessor import MaskedLMPreprocessor
-from mirada.tasks.model import Model, check_count, check_text, check_texts
-from mirada.tasks.sequences import CELLS, pad
+from mirada.tasks.masked_lm.data import DocumentsConfig, MaskedBatches, MaskedLMPreprocessor, documents
+from mirada.tasks.model import CELLS, Model, check_count, check_text, check_texts, pad
 
 GAP = "[MASK]"
 """How a user writes a gap, whatever the vocabulary calls it."""
@@ -73,9 +71,6 @@ class MaskedScores(Evaluation):
     """Scores of predicting masked words."""
 
     unit = "hidden words"
-
-    def as_text(self) -> str:
-        return "\n".join([f"hidden words: {self.size:,}", "", *self.text_of_scores()]) + "\n"
 
 
 class MaskedLanguageModel(Model):
@@ -171,7 +166,7 @@ class MaskedLanguageModel(Model):
     def evaluate(self, texts: str | Path, **other: Any) -> MaskedScores:
         """Mask words of the documents in a file, and score how well they are predicted."""
         self._need_words()
-        return self.score([document.text for document in documents((str(texts),), lenient=False)])
+        return self.score([document.fields[0] for document in documents(str(texts))])
 
     def score(self, dev: list[str]) -> MaskedScores:
         loss, found, size, follows, pairs = self._measure(dev, SCORED_TOKENS)

@@ -10,7 +10,7 @@ A word is cut by itself, and its first piece stands for it: there the model answ
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -24,30 +24,31 @@ from torch import Tensor
 from mirada.contracts import EOS, PAD, Rows, SequenceBatch
 from mirada.data import report as reports
 from mirada.data.batching import Groups
-from mirada.data.corpus import CHUNK, Corpus, batched, write_corpus
-from mirada.data.folder import FolderFiles, open_numbers
+from mirada.data.corpus import CHUNK, Corpus, batched
+from mirada.data.folder import open_numbers
+from mirada.data.labels import shown_classes
 from mirada.data.preparation import Preparation, Prepared
-from mirada.data.records import AnyRecord
+from mirada.data.readers.conll import Conll
+from mirada.data.records import AnyRecord, Sources
 from mirada.data.splits import Mask, repeated
 from mirada.data.survey import Survey, fingerprint, shown_fields
 from mirada.data.text import shown_path, shown_text
 from mirada.data.tokenizer import Tokenizer
 from mirada.errors import DataError
 from mirada.tasks.tagging.tags import (
-    MOST_KNOWN,
+    MAX_KNOWN,
     Example,
     Examples,
     Hashes,
     TaggedConfig,
-    TaggedFiles,
     TaggingPreprocessor,
     as_number,
     cut,
     fingerprints,
 )
 
-MOST_TAGS = 1000
-MOST_HELD = 10_000
+MAX_TAGS = 1000
+MAX_HELD = 10_000
 """Sentences that are held out at most: the dev set is kept in memory."""
 FEW_NUMBERS = 50
 """Different whole numbers up to which they are taken for labels."""
@@ -75,23 +76,17 @@ class TaggedStore(NamedTuple):
 class TaggedBatches(Groups[SequenceBatch]):
     """Sentences of similar length. `truth` is the marks [B, T], or numbers [B, T] with NaN where there is none.
 
-    A network that hears its own output (Jordan) hears it of every piece, so it must learn to say something at each: the
-    tag of the word. What it hears in training, `before`, is the tag of the word that the last piece belongs to.
+    A network that reads its own output (Jordan) reads it after every piece, so it must learn an output for each: the
+    tag of the word. In training that input is `before`, the tag of the word that the last piece belongs to.
     """
 
     numbers: npt.NDArray[np.float64] | None
     tags: TaggingPreprocessor
-    mark: str
-    """The fingerprint of pieces, marks and numbers."""
-    hears: bool
+    feedback: bool
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._target = np.zeros_like(self._source)  # marks are no tokens
-
-    @property
-    def fingerprint(self) -> str:
-        return self.mark
+        self._target = np.zeros_like(self._source)  # marks are not tokens
 
     @property
     def tokens(self) -> int:
@@ -100,11 +95,11 @@ class TaggedBatches(Groups[SequenceBatch]):
     def load(self, rows: Rows) -> SequenceBatch:
         marks = self.corpus.target.padded(rows, None, 0, 0)  # [B, T]
         truth, before = self._truth(rows, marks), None
-        if self.hears:
+        if self.feedback:
             steps = np.arange(marks.shape[1])
             begun = np.maximum.accumulate(np.where(marks > 0, steps, 0), axis=1)  # [B, T] where a piece's word begins
             said = np.take_along_axis(truth, begun, axis=1)  # [B, T]
-            before = self._heard(torch.from_numpy(said))
+            before = self._before(torch.from_numpy(said))
             inside = steps < self._source[rows][:, None] - 1  # EOS
             truth = np.where(inside, said, truth)
         return SequenceBatch(
@@ -124,9 +119,9 @@ class TaggedBatches(Groups[SequenceBatch]):
         truth[row, step] = (y - self.tags.mean) / self.tags.deviation
         return truth
 
-    def _heard(self, said: Tensor) -> Tensor:
-        """o_0 … o_{T−1} [B, T, O]: zeros, so that W o_0 = 0, then what was true of the piece before: a one among zeros,
-        or a number on the network's scale."""
+    def _before(self, said: Tensor) -> Tensor:
+        """o_0 … o_{T−1} [B, T, O]: zeros, so that W o_0 = 0, then what was true of the piece before: one-hot, or a
+        number on the network's scale."""
         last = torch.cat([torch.zeros_like(said[:, :1]), said[:, :-1]], 1)[..., None]  # [B, T, 1]
         if last.is_floating_point():
             return last
@@ -139,6 +134,7 @@ class TaggingData(Preparation[Example]):
     noun = "sentence"
     counted = "tagged sentences"
     report_type = Report
+    preprocessor_type = TaggingPreprocessor
     example_type = Example
     keeps = Preparation.keeps | {"contradiction"}
     data: TaggedConfig
@@ -146,17 +142,17 @@ class TaggingData(Preparation[Example]):
 
     def __init__(self, built: Any, base: Any = None):
         super().__init__(built, base)
-        self.known: TaggingPreprocessor | None = (
-            base if isinstance(base, TaggingPreprocessor) else None
-        )  # a base of another task has its own
+        # a base of another task has no tags
+        self.known: TaggingPreprocessor | None = base if isinstance(base, TaggingPreprocessor) else None
         of_base = None if self.known is None else "numbers" if self.known.numeric else "labels"
         if of_base and self.data.tags not in ("auto", of_base):
             raise DataError(f"data.tags={self.data.tags}: the tags of the base are {of_base}; leave it out")
         self.alphabet = Alphabet(of_base or self.data.tags)  # type: ignore[arg-type]
         self._count = 0
 
-    def open(self, paths: Sequence[str]) -> TaggedFiles:
-        return self.data.open(paths)
+    def open(self, paths: Sequence[str]) -> Sources:
+        readers = [Conll(path, self.data.columns, self.data.invalid_bytes == "drop") for path in paths]
+        return Sources([(reader.path, reader.about, reader) for reader in readers])
 
     def example(self, record: AnyRecord) -> Example:
         words, tags = record.fields
@@ -177,12 +173,10 @@ class TaggingData(Preparation[Example]):
     def judge(self, survey: Survey) -> Iterator[tuple[str, Mask]]:
         sentences, taggings = survey.column(_WORDS), survey.column(_TAGGING)
         again = repeated(taggings)
-        other = repeated(sentences) & ~again
         yield "duplicate", again
-        yield "contradiction", other
+        yield "contradiction", repeated(sentences) & ~again
         held = [fingerprint(*words) for examples in survey.compared for words, _ in examples]
-        if held:
-            yield "in_dev", np.isin(sentences, np.array(held, np.uint64))
+        yield "in_dev", np.isin(sentences, np.array(held, np.uint64))
 
     def hold_out(self, survey: Survey) -> Mask:
         """The sentences with the smallest fingerprints; but the first with each label is learned from, always."""
@@ -191,64 +185,35 @@ class TaggingData(Preparation[Example]):
         firsts = [] if self.alphabet.numbers else list(self.alphabet.places.values())
         free = distinct[np.isin(distinct, sentences[firsts], invert=True)] if firsts else distinct[:-1]
         if not len(free):
-            raise DataError(
-                f"{survey.source}: every sentence is needed to learn from, as each has a tag for the first time; give "
-                "a dev file (--dev), or more sentences"
-            )
-        share = min(MOST_HELD, max(1, round(self.data.hold_out * len(distinct))))
+            raise DataError(f"{survey.source}: every sentence has a tag of its own to learn; give a dev file (--dev)")
+        share = min(MAX_HELD, max(1, round(self.data.hold_out * len(distinct))))
         return np.isin(survey.kept(_WORDS), free[:share])
 
     def split(self, survey: Survey) -> Examples:
-        dev: Examples = super().split(survey)
-        self._dev = dev
-        self.labels = self._labels(survey)
-        return dev
-
-    def _labels(self, survey: Survey) -> list[str]:
-        """All labels, in order; with a base, its own; none if the tags are numbers."""
-        if self.alphabet.numbers:
-            return []
-        found = sorted(self.alphabet.places)
-        if self.known is not None:
-            if new := [label for label in found if label not in self.known.labels]:
-                named = ", ".join(map(shown_text, new[:10]))
-                raise DataError(
-                    f"{survey.source}: the base does not have the tags {named}; it has {', '.join(self.known.labels)}"
-                )
-            return self.known.labels
-        if len(found) < 2:
-            raise DataError(
-                f"{survey.source}: all words have the tag {shown_text(found[0])}; there is nothing to learn"
-            )
-        return found
+        self._dev: Examples = super().split(survey)
+        self.labels: list[str] = [] if self.alphabet.numbers else sorted(self.alphabet.places)
+        if self.labels and self.known is not None:
+            if new := [label for label in self.labels if label not in self.known.labels]:
+                known = ", ".join(self.known.labels)
+                raise DataError(f"{survey.source}: the base does not have the tags {_named(new)}; it has {known}")
+            self.labels = self.known.labels
+        elif len(self.labels) == 1:
+            raise DataError(f"{survey.source}: all words have the tag {_named(self.labels)}; nothing to learn")
+        return self._dev
 
     def learn(self, survey: Survey) -> TaggingPreprocessor:
-        survey.notify("learning words", 0, 0)
         texts = (" ".join(record.fields[0]) for record in survey.records())
-        tokenizer = self.base.tokenizer if self.base else self.built["tokenizer"].learn(texts, survey.words)
-        return TaggingPreprocessor(tokenizer, self.labels)
+        return TaggingPreprocessor(self.tokenizer(survey, texts), self.labels)
 
     def encode(self, survey: Survey, preprocessor: TaggingPreprocessor, folder: Path) -> None:
         tokenizer, labels, longest = preprocessor.tokenizer, self.labels, self.data.max_tokens
         with open(folder / "numbers.f64", "wb") as numbers:
             self.marking = marking = Marking(survey, tokenizer, labels, longest, numbers)
-            rows: Any = marking.rows()  # cut into pieces already, where texts are expected
-            as_it_is: Any = list
-            corpus = write_corpus(
-                folder / "corpus",
-                rows,
-                as_it_is,
-                as_it_is,
-                vocabulary=max(tokenizer.size, len(labels) + 1),
-                longest=longest,
-                too_long=lambda place, tokens: None,
-                progress=lambda done: survey.notify("tokenising", done, survey.good),
-            )
-        if not len(corpus):
-            raise DataError(f"{survey.source}: all sentences have over {longest} tokens: raise data.max_tokens")
+            vocabulary = max(tokenizer.size, len(labels) + 1)
+            corpus = self.write_corpus(survey, folder, marking.rows(), vocabulary=vocabulary, longest=longest)
         self._check_dev()
         report = self.report
-        report.training, report.words, report.tags = len(corpus), marking.count, marking.tally()
+        report.words, report.tags = marking.count, marking.tally()
         report.fingerprint, report.vocabulary = marking.fingerprint(corpus.fingerprint), tokenizer.size
         report.notes = [
             *(f"{shown_path(path)}: {about}" for path, about in survey.source.files),
@@ -260,7 +225,7 @@ class TaggingData(Preparation[Example]):
         mean, deviation = (base.mean, base.deviation) if base else self.marking.scale()
         if base:
             words = np.union1d(words, base.words) if len(base.words) else base.words
-        kept = words if len(words) <= MOST_KNOWN else words[:0]
+        kept = words if len(words) <= MAX_KNOWN else words[:0]
         tags = TaggingPreprocessor(preprocessor.tokenizer, preprocessor.labels, mean, deviation, kept)
         self.report.scale = (mean, deviation) if tags.numeric else None
         return tags
@@ -270,19 +235,15 @@ class TaggingData(Preparation[Example]):
         used = dict.fromkeys(chain.from_iterable(tags for _, tags in self._dev))
         if not self.labels:
             wrong = [tag for tag in used if as_number(tag) is None]
-            reason = "which are no numbers, as those of the training set are"
+            reason = "which are not numbers, as those of the training set are"
         else:
             counted = [label for label, count in self.marking.tally().items() if count]
             wrong = sorted(used.keys() - set(self.known.labels if self.known else counted))
             reason = "which the base does not know" if self.known else "which no training sentence has"
         if wrong:
-            named = ", ".join(map(shown_text, wrong[:10])) + (f" and {len(wrong) - 10} more" if len(wrong) > 10 else "")
             raise DataError(
-                f"the dev set has the tags {named}, {reason}; correct them, or give another dev set (--dev)"
+                f"the dev set has the tags {_named(wrong)}, {reason}; correct them, or give another (--dev)"
             )
-
-    def read_preprocessor(self, folder: Path) -> TaggingPreprocessor:
-        return TaggingPreprocessor.read(FolderFiles(folder), folder)
 
     def read_dev(self, folder: Path, preprocessor: TaggingPreprocessor) -> Examples:
         dev: Examples = super().read_dev(folder, preprocessor)
@@ -305,20 +266,17 @@ class TaggingData(Preparation[Example]):
         return TaggedStore(corpus, numbers)
 
     def batches(self, prepared: Prepared, tokens: int, seed: int) -> TaggedBatches:
-        store, mark, hears = prepared.store, prepared.about.fingerprint, self.built["model"].name == "jordan"
-        return TaggedBatches(store.corpus, tokens, seed, store.numbers, prepared.preprocessor, mark, hears)
+        store, name, feedback = prepared.store, prepared.about.fingerprint, self.built["model"].name == "jordan"
+        return TaggedBatches(store.corpus, tokens, seed, store.numbers, prepared.preprocessor, feedback, mark=name)
 
-    def summary(self, prepared: Prepared) -> str:
-        report = prepared.about
-        tags: TaggingPreprocessor = prepared.preprocessor
-        held = f", {report.dev:,} dev" + (" (held out)" if report.held_out else "")
-        shown = ", ".join(f"{tag} {count:,}" for tag, count in list(report.tags.items())[:8])
-        more = f", … {len(tags.labels)} tags" if len(tags.labels) > 8 else ""
-        about = f"numbers, {tags.mean:.4g} ± {tags.deviation:.4g}" if tags.numeric else shown + more
-        return (
-            f"{report.training:,} training sentences, {report.words:,} words ({about}){held}, "
-            f"{report.vocabulary:,} {tags.tokenizer.unit}"
-        )
+    @classmethod
+    def describe(cls, data: Mapping[str, Any], nouns: str = "") -> list[tuple[str, str]]:
+        scale = "numbers, {:.4g} ± {:.4g}".format(*data["scale"]) if data["scale"] else ""
+        return [("tags", scale or shown_classes(data["tags"], 1000)), *super().describe(data)]
+
+
+def _named(tags: Sequence[str]) -> str:
+    return ", ".join(map(shown_text, tags[:10])) + (f" and {len(tags) - 10} more" if len(tags) > 10 else "")
 
 
 class Marking:
@@ -369,9 +327,7 @@ class Marking:
             return 0.0, 1.0
         deviation = float(np.sqrt(self._squares / self.count))
         if not deviation > 1e-12 * abs(self._mean):
-            raise DataError(
-                f"{self.survey.source}: all words have the number {self._mean:g}; there is nothing to learn"
-            )
+            raise DataError(f"{self.survey.source}: all words have the number {self._mean:g}; nothing to learn")
         return self._mean, deviation
 
     def tally(self) -> dict[str, int]:
@@ -379,7 +335,7 @@ class Marking:
         return dict(sorted(counts.items(), key=lambda pair: -pair[1]))
 
     def fingerprint(self, pieces: str) -> str:
-        """Of pieces, marks and numbers."""
+        """The fingerprint of pieces, marks and numbers."""
         return pieces if self.labels else hashlib.sha256((pieces + self._digest.hexdigest()).encode()).hexdigest()
 
 
@@ -389,7 +345,7 @@ class Alphabet:
     def __init__(self, wanted: Literal["auto", "labels", "numbers"]):
         self.wanted = wanted
         self.places: dict[str, int] = {}
-        """The sound sentence that a tag occurs in first; MOST_TAGS of them."""
+        """The sound sentence that a tag occurs in first; MAX_TAGS of them."""
         self.numeric, self._pointed = True, False
 
     @property
@@ -402,20 +358,16 @@ class Alphabet:
         for tag in dict.fromkeys(tags):
             if tag in self.places:
                 continue
-            full, numeric = len(self.places) >= MOST_TAGS, as_number(tag) is not None
-            where = f"{shown_path(sentence.file)}, the sentence at line {sentence.line}: "
+            full, numeric = len(self.places) >= MAX_TAGS, as_number(tag) is not None
+            where = f"{shown_path(sentence.file)}, the sentence at line {sentence.line}"
+            choose = "correct it, or choose the columns: --columns 1,2"
             if not numeric and (self.wanted == "numbers" or (full and self.numeric and self.wanted == "auto")):
-                word = shown_text(words[tags.index(tag)])
-                raise DataError(
-                    f"{where}the tag {shown_text(tag)} of the word {word} is not a number, but tags are taken for "
-                    "numbers; correct it, or choose the columns: --columns 1,2"
-                )
+                named = f"the tag {shown_text(tag)} of the word {shown_text(words[tags.index(tag)])}"
+                raise DataError(f"{where}: {named} is not a number, but tags are taken for numbers; {choose}")
             self.numeric &= numeric
             if full and (self.wanted == "labels" or not self.numeric):
-                raise DataError(
-                    f"{where}over {MOST_TAGS:,} different tags, the last is {shown_text(tag)}; are these tags? Choose "
-                    "the columns: --columns 1,2"
-                )
+                named = f"over {MAX_TAGS:,} different tags, the last is {shown_text(tag)}"
+                raise DataError(f"{where}: {named}; are these tags? {choose}")
             if not full:
                 self._pointed |= "." in tag
                 self.places[tag] = place
@@ -426,7 +378,4 @@ class Alphabet:
             return f"the tags are taken for {'numbers' if self.numbers else 'labels'}"
         if self.numbers:
             return "the tags are taken for numbers, as all of them are; for labels: --set data.tags=labels"
-        return (
-            f"the tags are taken for labels: they are {len(self.places)} different whole numbers; for numbers: "
-            "--set data.tags=numbers"
-        )
+        return f"the tags are taken for labels, {len(self.places)} whole numbers; or else: --set data.tags=numbers"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, NamedTuple, overload
 
@@ -21,8 +21,7 @@ from mirada.data.text import shown_text
 from mirada.errors import DataError, InputError
 from mirada.metrics.tagging import NumberScores, TagScores, evaluate_numbers, evaluate_tags
 from mirada.predictions import Prediction
-from mirada.tasks.model import Model, check_texts
-from mirada.tasks.sequences import CELLS, pad
+from mirada.tasks.model import CELLS, Model, check_texts, pad
 from mirada.tasks.tagging.data import TaggingData
 from mirada.tasks.tagging.tags import Examples, TaggedConfig, TaggingPreprocessor, as_number, cut
 
@@ -90,12 +89,9 @@ def words_of(text: str) -> list[str]:
 class TaggingModel(Model):
     """A trained tagger, opened from its bundle."""
 
+    example = 'mirada tag {path} "…"'
     network: SequenceEncoder
     preprocessor: TaggingPreprocessor
-
-    @property
-    def try_it(self) -> str:
-        return f'mirada tag {self.path} "…"'
 
     @property
     def labels(self) -> list[str]:
@@ -134,8 +130,7 @@ class TaggingModel(Model):
 
     def _read(self, sentences: Iterable[Sequence[str]]) -> Iterator[Tensor]:
         """The network's outputs for the words of each sentence, [n, O]."""
-        for chunk in batched(sentences, CHUNK):
-            yield from self._outputs(chunk)
+        return chain.from_iterable(map(self._outputs, batched(sentences, CHUNK)))
 
     @torch.inference_mode()
     def _outputs(self, sentences: Sequence[Sequence[str]]) -> list[Tensor]:
@@ -186,10 +181,8 @@ class TaggingModel(Model):
         outputs = list(self._read(words for words, _ in chosen))
         scores, o = self._scores(chosen, outputs), torch.cat(outputs)  # [N, O]
         words, tags = chosen[0]
-        said = [
-            f"{found[1]:.4g}" if self.preprocessor.numeric else str(found[1])
-            for found in self._named(words, outputs[0])
-        ]
+        named = self._named(words, outputs[0])
+        said = [f"{found:.4g}" if named.numeric else found for _, found, *_ in named]
         example = (" ".join(words)[:200], " ".join(said)[:200], " ".join(tags)[:200])
         if self.preprocessor.numeric:
             truth = torch.tensor([y for example in chosen for y in _true_numbers(*example)], dtype=torch.float64)

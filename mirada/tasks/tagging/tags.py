@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, chain
 from pathlib import Path
@@ -18,17 +18,14 @@ import numpy.typing as npt
 from pydantic import BaseModel, Field, FiniteFloat
 
 from mirada.contracts import EOS, Sizes
-from mirada.data.readers.conll import Conll
-from mirada.data.records import Record, listed
 from mirada.data.sources import TextSection
 from mirada.data.splits import LabelNames
 from mirada.data.survey import fingerprint
-from mirada.data.text import shown_path
 from mirada.data.tokenizer import Tokenizer
 from mirada.errors import BundleError
 from mirada.parsing import load_json
 
-MOST_KNOWN = 4_000_000
+MAX_KNOWN = 4_000_000
 """Different words of which a model remembers that it has seen them."""
 
 Example = tuple[list[str], list[str]]
@@ -60,27 +57,6 @@ class TaggedConfig(TextSection):
     vectors: str | None = None
     """A word2vec or GloVe text file: the word vectors that training starts from."""
 
-    def open(self, paths: Sequence[str]) -> TaggedFiles:
-        return TaggedFiles(paths, self.columns, self.invalid_bytes == "drop")
-
-
-class TaggedFiles:
-    """Files of tagged text, opened: all their sentences in order, as often as you like."""
-
-    def __init__(self, paths: Sequence[str], columns: Sequence[str], lenient: bool):
-        self.readers = [Conll(path, columns, lenient) for path in paths]
-        self.notes: list[str] = []
-
-    @property
-    def files(self) -> list[tuple[str, str]]:
-        return [(reader.path, reader.about) for reader in self.readers]
-
-    def __iter__(self) -> Iterator[Record]:
-        return chain.from_iterable(self.readers)
-
-    def __str__(self) -> str:
-        return listed([shown_path(reader.path) for reader in self.readers])
-
 
 def as_number(tag: str) -> float | None:
     """The number that a tag is, if it is one."""
@@ -94,12 +70,13 @@ def as_number(tag: str) -> float | None:
 class TaggingPreprocessor:
     """The tokenizer of a tagger, and its labels or the scale of its numbers."""
 
+    required = ("tokenizer.json", "tags.json", "words.u64")
     tokenizer: Tokenizer
     labels: list[str]
     """None if the tags are numbers."""
     mean: float = 0.0
     deviation: float = 1.0
-    """Of the numbers in the training set: the model's are (y − mean) / deviation."""
+    """The mean and standard deviation of the training set; the model predicts (y − mean) / deviation."""
     words: Hashes = field(default_factory=lambda: np.zeros(0, np.uint64))
     """Fingerprints of the words of the training set, in order; none if there are too many."""
 
@@ -112,7 +89,7 @@ class TaggingPreprocessor:
         return Sizes(self.tokenizer.size, len(self.labels) or 1, numeric_outputs=self.numeric)
 
     def unseen(self, sentences: Iterable[Sequence[str]]) -> list[list[bool]] | None:
-        """Of each word whether it is not in the training set, if that is known."""
+        """Whether each word is not in the training set, if that is known."""
         if not len(self.words):
             return None
         given = list(sentences)
@@ -131,13 +108,12 @@ class TaggingPreprocessor:
 
     @classmethod
     def read(cls, files: Mapping[str, bytes], where: Path) -> TaggingPreprocessor:
-        """What `files` returned."""
         about: _About = load_json(files["tags.json"], _About, where / "tags.json", BundleError)
         if bool(about.labels) == (about.mean is not None):
             raise BundleError(f"{where / 'tags.json'}: has neither labels nor a scale of numbers")
         content = files["words.u64"]
         if len(content) % 8:
-            raise BundleError(f"{where / 'words.u64'}: is cut: {len(content):,} bytes are no whole number of words")
+            raise BundleError(f"{where / 'words.u64'}: is cut: {len(content):,} bytes are not a whole number of words")
         words = np.frombuffer(content, dtype="<u8").astype(np.uint64)
         tokenizer = Tokenizer.load(where / "tokenizer.json", files["tokenizer.json"])
         return cls(tokenizer, about.labels, about.mean or 0.0, about.deviation, words)
@@ -152,7 +128,7 @@ class _About(BaseModel):
 
 
 def cut(tokenizer: Tokenizer, sentences: Sequence[Sequence[str]]) -> list[tuple[list[int], list[int]]]:
-    """Of each sentence the pieces of its words in a row, and where in it each word begins; every word has a piece."""
+    """The pieces of each sentence's words in a row, and where each word begins; every word has a piece."""
     words = list(dict.fromkeys(chain.from_iterable(sentences)))
     nothing = [tokenizer.unknown or EOS]  # of a word that is white space, or has no letters at all
     pieces = {word: ids or nothing for word, ids in zip(words, tokenizer.encode(words), strict=True)}

@@ -143,10 +143,7 @@ def choose(folder: Path, target: str | None, *, skip_broken: bool, force: bool) 
         raise DataError(unreadable(folder, broken.values(), "--skip-broken"))
     if not chosen:
         there = ", ".join(sorted({*others.values()})) or "none that can be read"
-        raise DataError(
-            f"{shown_path(folder)}: no catalog is in {target}, the model's language, but in {there}; "
-            "take another model, or fill them all the same: --force"
-        )
+        raise DataError(f"{shown_path(folder)}: no catalog is in {target}, the model's, but in {there}; {FORCE}")
     notes = [f"skipped {path.relative_to(folder)}, which cannot be read ({reason})" for path, reason in broken.items()]
     for kind, paths in (("in another language", others), ("templates", templates)):
         if paths:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,21 +14,21 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
+from mirada.contracts import Sizes
 from mirada.data import language
 from mirada.data.batching import Batches
 from mirada.data.checks import CheckConfig, doubts, far_apart, fault, in_words
-from mirada.data.corpus import Corpus, write_corpus
-from mirada.data.folder import FolderFiles
+from mirada.data.corpus import Corpus
 from mirada.data.preparation import Preparation, Prepared
 from mirada.data.quality import EXAMPLES
 from mirada.data.records import AnyRecord, Record
 from mirada.data.report import Report as Report
 from mirada.data.sources import DataConfig, PairFiles, open_some
 from mirada.data.splits import Mask, first_of
-from mirada.data.survey import HELD, TRAINING, Survey, fingerprint, quick, shown_fields
+from mirada.data.survey import HELD, Survey, fingerprint, quick, shown_fields
+from mirada.data.tokenizer import Tokenizer
 from mirada.errors import DataError
 from mirada.tasks.task import evenly
-from mirada.tasks.translation.preprocessor import TranslationPreprocessor
 
 LEARN_FROM = 2_000_000
 """Sentences a tokenizer is learned from at most; a larger corpus is sampled evenly."""
@@ -46,11 +47,42 @@ _Votes = tuple[Counter[str], Counter[str]]
 """How many lines look like which language, of source and target."""
 
 
+SOURCE, TARGET = "tokenizer.json", "tokenizer.target.json"
+
+
+@dataclass(frozen=True)
+class TranslationPreprocessor:
+    """The tokenizers of both languages, often the same."""
+
+    required = (SOURCE,)
+    source: Tokenizer
+    target: Tokenizer
+
+    @property
+    def sizes(self) -> Sizes:
+        return Sizes(self.source.size, self.target.size)
+
+    def files(self) -> dict[str, bytes]:
+        files = {SOURCE: self.source.to_json().encode("utf-8")}
+        if self.target is not self.source:
+            files[TARGET] = self.target.to_json().encode("utf-8")
+        return files
+
+    @classmethod
+    def read(cls, files: Mapping[str, bytes], where: Path) -> TranslationPreprocessor:
+        earlier = ("source.json", "target.json")  # what an earlier version called them in prepared data
+        source, target = earlier if earlier[0] in files else (SOURCE, TARGET)
+        tokenizer = Tokenizer.load(where / source, files[source])
+        return cls(tokenizer, Tokenizer.load(where / target, files[target]) if target in files else tokenizer)
+
+
 class TranslationData(Preparation[Any]):
     """Sentence pairs, each with one translation or several."""
 
     noun = "pair"
+    counted = "usable sentence pairs"
     fewest = 20
+    preprocessor_type = TranslationPreprocessor
     key_types = "QQQI"
     example_type = Example
     settings = {
@@ -87,13 +119,6 @@ class TranslationData(Preparation[Any]):
 
     def show(self, record: AnyRecord) -> str:
         return shown_fields(record.fields[:2])
-
-    def check_size(self, survey: Survey) -> None:
-        if survey.good < self.fewest:
-            raise DataError(
-                f"{survey.source}: {survey.good} usable sentence pair{'s' * (survey.good != 1)}{survey.excluded}; "
-                f"training needs at least {self.fewest}, and thousands to be of use"
-            )
 
     def read_examples(self, paths: Sequence[str], survey: Survey) -> Examples:
         """A dev or test set; refused when it is in other languages than the data is said to be in."""
@@ -195,9 +220,7 @@ class TranslationData(Preparation[Any]):
                 waiting |= _targets(groups[source])
         survey.release(np.isin(survey.column(_SOURCE), np.array(list(back), np.uint64)))
         if len(back) == len(groups):
-            raise DataError(
-                "no sentence could be held out: every translation occurs many times; give a dev file (--dev)"
-            )
+            raise DataError("every translation occurs many times, so none can be held out; give a dev file (--dev)")
         return [
             (records[0].fields[0], tuple(dict.fromkeys(target for record in records for target in record.fields[1:])))
             for hashed, records in groups.items()
@@ -233,30 +256,13 @@ class TranslationData(Preparation[Any]):
                 yield source, target, record
 
     def encode(self, survey: Survey, preprocessor: TranslationPreprocessor, folder: Path) -> None:
-        total = int((survey.verdicts == TRAINING).sum())
-        source, target = preprocessor.source, preprocessor.target
-        corpus = write_corpus(
-            folder / "corpus",
-            self._pairs(survey),
-            source.encode,
-            target.encode,
-            vocabulary=max(source.size, target.size),
-            longest=self.data.max_tokens,
-            too_long=lambda record, tokens: survey.leave_out(record, "too_many_tokens"),
-            progress=lambda done: survey.notify("tokenising", done, total),
-        )
-        if not len(corpus):
-            raise DataError(f"every pair has more than data.max_tokens={self.data.max_tokens} tokens on a side")
-        self.report.training, self.report.fingerprint = len(corpus), corpus.fingerprint
-        self.report.vocabulary = source.size
+        sides = preprocessor.source, preprocessor.target
+        encoders, vocabulary = [side.encode for side in sides], max(side.size for side in sides)
+        longest = self.data.max_tokens
+        self.write_corpus(survey, folder, self._pairs(survey), *encoders, vocabulary=vocabulary, longest=longest)
+        self.report.vocabulary = preprocessor.source.size
 
     # ── opening and use ───────────────────────────────────────────────────────────────────────────────────────────
-
-    def read_preprocessor(self, folder: Path) -> TranslationPreprocessor:
-        files, earlier = FolderFiles(folder), ("source.json", "target.json")  # what an earlier version called them
-        if earlier[0] in files:
-            return TranslationPreprocessor.read(files, folder, earlier)
-        return TranslationPreprocessor.read(files, folder)
 
     def open_store(self, folder: Path, preprocessor: TranslationPreprocessor) -> Corpus:
         corpus = Corpus(folder / "corpus")
@@ -268,11 +274,6 @@ class TranslationData(Preparation[Any]):
 
     def batches(self, prepared: Prepared, tokens: int, seed: int) -> Batches:
         return Batches(prepared.store, tokens, seed)
-
-    def summary(self, prepared: Prepared) -> str:
-        report = prepared.about
-        held = " (held out of the data: no sentence of it is in training)" if report.held_out else ""
-        return f"{report.training:,} training pairs, {report.dev:,} dev{held}, {report.vocabulary:,} subwords"
 
 
 def read_examples(files: PairFiles) -> tuple[Examples, tuple[str, ...]]:

@@ -25,8 +25,7 @@ from mirada.inspection.embeddings import Embeddings
 from mirada.metrics.translation import TranslationScores, bleu, bleu_tokenizer, chrf, evaluate
 from mirada.tasks.model import DecodeOptions, GenerativeModel, check_text, check_texts
 from mirada.tasks.translation.catalogs import Filling, check_language, fill, lines_of
-from mirada.tasks.translation.data import Examples, read_examples
-from mirada.tasks.translation.preprocessor import TranslationPreprocessor
+from mirada.tasks.translation.data import Examples, TranslationPreprocessor, read_examples
 from mirada.tasks.translation.translator import Translation, Translator, with_notes
 from mirada.training.losses import TargetTokenLoss
 
@@ -40,6 +39,7 @@ LOSS_CELLS = 4000
 class TranslationModel(GenerativeModel):
     """A trained translator, opened from its bundle."""
 
+    example = 'mirada translate {path} "…"'
     network: GenerativeNetwork
 
     def __init__(
@@ -56,10 +56,6 @@ class TranslationModel(GenerativeModel):
         self.source_tokenizer, self.target_tokenizer = preprocessor.source, preprocessor.target
         engine = TorchEngine(self.network, device)
         self.translator = Translator(engine, preprocessor.source, preprocessor.target, limit)
-
-    @property
-    def try_it(self) -> str:
-        return f'mirada translate {self.path} "…"'
 
     def ids(self, text: str) -> list[int]:
         return self.source_tokenizer.encode([text])[0]

@@ -18,7 +18,7 @@ from mirada.decoding import DecodeConfig, Hypothesis
 from mirada.engines import Engine, GenerationSettings
 from mirada.errors import InputError
 from mirada.metrics.translation import TranslationScores
-from mirada.predictions import Prediction, ranked
+from mirada.tasks.model import GeneratedText
 
 CELLS = 4096
 """Source tokens × beam that are translated at the same time."""
@@ -27,27 +27,12 @@ LONGEST_TEXT = 1_000_000
 
 
 @dataclass(frozen=True)
-class Translation(Prediction):
-    """A translated text; empty if there is a `problem`."""
+class Translation(GeneratedText):
+    """A translated text, its score summed over its sentences; empty if there is a `problem`."""
 
-    text: str
-    score: float = 0.0
-    """The average log probability of its tokens (with the length penalty of `decode`), summed over its sentences."""
-    alternatives: tuple[tuple[str, float], ...] = field(default=(), repr=False)
-    """The n best texts with their scores, this one first."""
-    complete: bool = True
-    """False if a sentence was cut off at the length limit (`decode.max_ratio`)."""
+    key = "translation"
     parts: int = 0
     """How many parts its overlong sentences were translated in."""
-
-    def values(self) -> dict[str, Any]:
-        alternatives = ranked(self.alternatives, "text", "score")
-        return {
-            "translation": self.text,
-            "score": round(self.score, 6),
-            "complete": self.complete,
-            "alternatives": alternatives,
-        }
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Translation:
@@ -60,20 +45,6 @@ class Translation(Prediction):
             notes=tuple(values.get("notes", ())),
             problem=values.get("problem"),
         )
-
-    def as_text(self, number: int = 1) -> str:
-        """The translation on one line, so that the n-th line out is the n-th line in; or the n best, a line each."""
-        if len(self.alternatives) > 1:
-            return "\n".join(f"{number}\t{score:.4f}\t{one_line(text)}" for text, score in self.alternatives)
-        return one_line(self.text)
-
-    def __str__(self) -> str:
-        return self.text
-
-
-def one_line(text: str) -> str:
-    """A text without line breaks."""
-    return text.replace("\r", " ").replace("\n", " ")
 
 
 @dataclass
@@ -109,11 +80,8 @@ class Translator:
 
     def __init__(self, engine: Engine, source: Tokenizer, target: Tokenizer, max_length: int):
         self.engine, self.source, self.target, self.max_length = engine, source, target, max_length
-
-    @property
-    def longest(self) -> int:
+        self.longest = max_length - 1
         """The most source tokens that the model takes, without EOS."""
-        return self.max_length - 1
 
     def translate(
         self,
@@ -204,21 +172,20 @@ class Translator:
         for group in ([p for p in pieces if p.prefix], [p for p in pieces if not p.prefix]):
             for numbers in similar([len(piece.ids) for piece in group], CELLS // config.width):
                 chosen = [group[number] for number in numbers]
-                self._decode_batch(chosen, config)
+                for piece, best in zip(chosen, self._generate(chosen, config), strict=True):
+                    texts = self.target.decode([hypothesis.tokens for hypothesis in best])
+                    piece.best = [(text, hypothesis.score) for text, hypothesis in zip(texts, best, strict=True)]
+                    piece.complete = best[0].complete
                 left.subtract(piece.text for piece in chosen)
                 done += sum(1 for number in {piece.text for piece in chosen} if not left[number])
                 progress(done)
 
-    def _decode_batch(self, pieces: Sequence[_Piece], config: DecodeConfig) -> None:
-        for piece, hypotheses in zip(pieces, self._generate(pieces, config), strict=True):
-            texts = self.target.decode([hypothesis.tokens for hypothesis in hypotheses])
-            piece.best = [(text, hypothesis.score) for text, hypothesis in zip(texts, hypotheses, strict=True)]
-            piece.complete = hypotheses[0].complete
-
     def _generate(
         self, pieces: Sequence[_Piece], config: DecodeConfig, attention: bool = False
     ) -> list[list[Hypothesis]]:
-        limits = [self._limit(config, piece.ids, self.max_length - len(piece.prefix)) for piece in pieces]
+        most = [int(config.max_ratio * len(piece.ids)) + 20 for piece in pieces]  # tokens, EOS included
+        room = [self.max_length - len(piece.prefix) for piece in pieces]
+        limits = [max(1, min(pair)) for pair in zip(most, room, strict=True)]
         settings = GenerationSettings(config, limits, attention=attention)
         return self.engine.generate([piece.ids for piece in pieces], [piece.prefix for piece in pieces], settings)
 
@@ -230,11 +197,6 @@ class Translator:
             raise InputError(f"attention is shown for one sentence at a time: the text {fault}")
         return found.pieces[0].ids, self._generate(found.pieces, config, attention=True)[0][0]
 
-    @staticmethod
-    def _limit(config: DecodeConfig, source: Sequence[int], room: int) -> int:
-        """The most tokens that the translation of a source may have, EOS included."""
-        return max(1, min(room, int(config.max_ratio * len(source)) + 20))
-
     # ── joining ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     @staticmethod
@@ -243,14 +205,14 @@ class Translator:
         pieces = found.pieces
         if found.problem or not pieces:
             return Translation("", problem=found.problem)
-        before, behind = text[: pieces[0].start], text[pieces[-1].end :]
+        before, after = text[: pieces[0].start], text[pieces[-1].end :]
         gaps = [text[one.end : other.start] for one, other in pairwise(pieces)]
         options = []
         for option in zip(*(piece.best for piece in pieces), strict=False):
             whole = option[0][0]
             for gap, (said, _) in zip(gaps, option[1:], strict=True):
                 whole += joint(whole, gap, said) + said
-            options.append((before + whole + behind, sum(score for _, score in option)))
+            options.append((before + whole + after, sum(score for _, score in option)))
         cut = sum(not piece.complete for piece in pieces)
         notes = list(found.notes)
         if cut:
@@ -289,23 +251,21 @@ def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
 
 def with_notes(scores: TranslationScores, found: Sequence[Translation]) -> TranslationScores:
     """Scores with notes on how many of the translations were refused, cut off, or made in parts."""
-    refused = [(number, each.problem) for number, each in enumerate(found, 1) if each.problem]
+    refused = [number for number, each in enumerate(found, 1) if each.problem]
     cut = [number for number, each in enumerate(found, 1) if not each.complete]
-    notes = list(scores.notes)
-    if refused:
-        number, problem = refused[0]
-        notes.append(f"refused, and scored as empty: {len(refused):,} (sentence {number} {problem}{_more(refused)})")
-    if cut:
-        notes.append(f"cut at the length limit: {len(cut):,} (sentence {cut[0]}{_more(cut)}); see decode.max_ratio")
-    if parts := [number for number, each in enumerate(found, 1) if each.parts]:
-        notes.append(
-            f"translated in parts, longer than the model takes: {len(parts):,} (sentence {parts[0]}{_more(parts)})"
-        )
-    return replace(scores, notes=tuple(notes), refused=len(refused), cut=len(cut))
+    parts = [number for number, each in enumerate(found, 1) if each.parts]
 
+    def note(what: str, numbers: list[int], more: str = "") -> list[str]:
+        first = f"sentence {numbers[0]}{more}{', …' * (len(numbers) > 1)}" if numbers else ""
+        return [f"{what}: {len(numbers):,} ({first})"] if numbers else []
 
-def _more(rows: Sequence[Any]) -> str:
-    return ", …" if len(rows) > 1 else ""
+    problem = f" {found[refused[0] - 1].problem}" if refused else ""
+    notes = (
+        *note("refused, and scored as empty", refused, problem),
+        *note("cut at the length limit (decode.max_ratio)", cut),
+        *note("translated in parts, longer than the model takes", parts),
+    )
+    return replace(scores, notes=(*scores.notes, *notes), refused=len(refused), cut=len(cut))
 
 
 # Where an overlong sentence may be split, the best places first.

@@ -17,11 +17,10 @@ from mirada import config as configuration
 from mirada import models
 from mirada.contracts import SequenceBatch
 from mirada.errors import BundleError, ConfigError, DataError
+from mirada.tasks.forecasting.data import ForecastingPreprocessor, SeriesConfig, Timeline, split
 from mirada.tasks.forecasting.model import Forecast
-from mirada.tasks.forecasting.preprocessor import ForecastingPreprocessor
 from mirada.tasks.forecasting.simulation import Forecaster, draw_noise
 from mirada.tasks.forecasting.task import ForecastingTask
-from mirada.tasks.forecasting.timeline import SeriesConfig, Timeline, split
 from mirada.tasks.forecasting.windows import Frame
 from mirada.training.losses import DEGREES_OF_FREEDOM, mean_and_spread, negative_log_likelihood
 
@@ -104,7 +103,6 @@ def test_a_timeline_is_text_and_back() -> None:
     assert (again.names, again.times, again.training) == (whole.names, whole.times, 12)
     assert (again.values == whole.values).all()
     assert Timeline.load(Timeline(("a",), walk(3), None, 2).dump()).times is None
-    assert [len(whole[:3]), len(whole[:500]), whole[:3].training] == [3, 8, 12]
 
 
 def test_origins_cover_the_held_out_part() -> None:
@@ -201,7 +199,7 @@ def test_a_transformer_goes_on_when_its_window_is_full() -> None:
         said = maker.network.output(maker.network.encode(batch))[0, -1]
         mean, spread = mean_and_spread(said.detach())
         following = maker.frame.next(x[None], (mean + spread * noise[sample, begin])[None])
-        expected = maker.frame.scaler.undo(following.double().numpy())
+        expected = maker.frame.unscale(following)
         np.testing.assert_allclose(path[sample, begin], expected[0], rtol=1e-4)
 
 
@@ -275,5 +273,5 @@ def test_names_must_fit_the_scale(tmp_path: Path) -> None:
     about = json.loads(ForecastingPreprocessor(("a",), Frame.fit(walk(20), None), 20).files()["series.json"])
     assert ForecastingTask().open({"series.json": json.dumps(about).encode()}, tmp_path).names == ("a",)
     about["names"] = ["a", "b"]
-    with pytest.raises(BundleError, match="2 names for 1 columns"):
+    with pytest.raises(BundleError, match="2 names for 1"):
         ForecastingTask().open({"series.json": json.dumps(about).encode()}, tmp_path)

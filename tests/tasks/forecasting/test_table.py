@@ -144,7 +144,7 @@ def test_tables_that_are_none(tmp_path: Path) -> None:
 
 
 def test_reading_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_CELLS", 4)
+    monkeypatch.setattr(module, "MAX_CELLS", 4)
     text = "t,x,y\n2024-01-01,1,2\n2024-01-02,1,2\n2024-01-03,1,2\n"
     assert len(read(tmp_path, text, ["x"]).values) == 3
     fault(tmp_path, text, "line 4: more than 4 cells", columns=["x", "y"])
@@ -194,7 +194,7 @@ def test_nothing_but_missing_values(tmp_path: Path, missing: Missing) -> None:
 
 def test_columns_that_never_overlap(tmp_path: Path) -> None:
     text = "t,x,y\n2024-01-01,1,\n2024-01-02,2,\n2024-01-03,,3\n2024-01-04,,4\n"
-    fault(tmp_path, text, "no row lies between", columns=["x", "y"], missing="interpolate")
+    fault(tmp_path, text, "no values at the same time", columns=["x", "y"], missing="interpolate")
 
 
 # --- times ---
@@ -214,7 +214,7 @@ def test_numbers_that_began_like_years(tmp_path: Path) -> None:
     rows = [f"{number},5\n" for number in range(1900, 2400)]
     assert read(tmp_path, "n,x\n" + "".join(rows)).times == [str(number) for number in range(1900, 2400)]
     fault(tmp_path, "n,x\n" + "".join(rows) + "1999,5\n", "line 502", "'1999' is earlier than '2399'")
-    fault(tmp_path, "n,x\n" + "".join(rows) + "soon,5\n", "line 502", "'soon' is no time")
+    fault(tmp_path, "n,x\n" + "".join(rows) + "soon,5\n", "line 502", "'soon' is not a time")
 
 
 def test_newest_first_is_turned_round(tmp_path: Path) -> None:
@@ -250,7 +250,7 @@ def test_what_is_no_time_is_refused(tmp_path: Path, label: str) -> None:
 
 
 def test_a_time_column_that_has_no_times(tmp_path: Path) -> None:
-    fault(tmp_path, "who,x\nme,1\nyou,2\n", "line 2, column 'who': 'me' is no time", time="who")
+    fault(tmp_path, "who,x\nme,1\nyou,2\n", "line 2, column 'who': 'me' is not a time", time="who")
 
 
 def test_zones_order_by_the_moment(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,25 +15,26 @@ from hypothesis import strategies as st
 
 from mirada.contracts import Plan, SequenceBatch
 from mirada.errors import BundleError, DataError
-from mirada.tasks.forecasting.windows import RECENT, Frame, Scaler, Windows, features, naive_next
+from mirada.tasks.forecasting.data import ForecastingPreprocessor
+from mirada.tasks.forecasting.windows import RECENT, Frame, Windows, features, naive_next
 
 # --- one scale ---
 
 
 def test_scaling_and_back() -> None:
     values = np.random.default_rng(0).normal([5, -1e6, 0.001], [2, 1e5, 1e-4], (50, 3))
-    scaler = Scaler.fit(values)
-    scaled = scaler.apply(values)
-    np.testing.assert_allclose(scaled.mean(axis=0), 0, atol=1e-9)
-    np.testing.assert_allclose(scaled.std(axis=0), 1)
-    np.testing.assert_allclose(scaler.undo(scaled), values, rtol=1e-12)
+    frame = Frame.fit(values, None)
+    scaled = frame.scale(values)
+    np.testing.assert_allclose(scaled.mean(0), 0, atol=1e-6)
+    np.testing.assert_allclose(scaled.std(0, unbiased=False), 1, rtol=1e-6)
+    np.testing.assert_allclose(frame.unscale(scaled), values, rtol=1e-6)
 
 
 @pytest.mark.parametrize("constant", [0.0, 0.1, 1e9 + 0.1])
 def test_what_never_changes_is_not_blown_up(constant: float) -> None:
-    scaler = Scaler.fit(np.full((7, 1), constant))
-    assert scaler.std.tolist() == [1.0]
-    assert abs(scaler.apply(np.array([[constant]]))[0, 0]) < 1e-6
+    frame = Frame.fit(np.full((7, 1), constant), None)
+    assert frame.std.tolist() == [1.0]
+    assert abs(frame.scale(np.array([[constant]]))[0, 0]) < 1e-6
 
 
 def walk(n: int, columns: int = 1, seed: int = 0) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -42,13 +45,13 @@ def walk(n: int, columns: int = 1, seed: int = 0) -> np.ndarray[Any, np.dtype[np
 def test_a_frame_is_kept_whole(period: int | None) -> None:
     values = walk(100, 2)
     frame = Frame.fit(values, period)
-    again = Frame.from_dict(frame.as_dict())
+    again = ForecastingPreprocessor.read(ForecastingPreprocessor(("a", "b"), frame, 100).files(), Path()).frame
     assert again.period == period
     assert torch.equal(again.features(again.scale(values)), frame.features(frame.scale(values)))
     assert torch.equal(again.misses(again.scale(values)), frame.misses(frame.scale(values)))
 
 
-SOUND: dict[str, Any] = {"mean": [1.0], "std": [1.0], "miss": [0.1], "period": None}
+SOUND: dict[str, Any] = {"names": ["a"], "training": 9, "mean": [1.0], "std": [1.0], "miss": [0.1], "period": None}
 
 
 @pytest.mark.parametrize(
@@ -66,11 +69,14 @@ SOUND: dict[str, Any] = {"mean": [1.0], "std": [1.0], "miss": [0.1], "period": N
     ],
 )
 def test_a_damaged_scale_is_refused(change: dict[str, Any]) -> None:
-    Frame.from_dict(SOUND)
-    with pytest.raises(BundleError, match="the scale of the series is damaged"):
-        Frame.from_dict({**SOUND, **change})
-    with pytest.raises(BundleError, match="the scale of the series is damaged"):
-        Frame.from_dict({name: value for name, value in SOUND.items() if name not in change})
+    def read(about: dict[str, Any]) -> None:
+        ForecastingPreprocessor.read({"series.json": json.dumps(about).encode()}, Path())
+
+    read(SOUND)
+    with pytest.raises(BundleError, match=r"series\.json"):
+        read({**SOUND, **change})
+    with pytest.raises(BundleError, match=r"series\.json"):
+        read({name: value for name, value in SOUND.items() if name not in change})
 
 
 # --- features, and what the naive forecast misses ---
@@ -99,7 +105,7 @@ def test_the_last_steps_are_enough_and_the_level_is_not_seen(
     t: int, columns: int, period: int | None, seed: int, level: float
 ) -> None:
     values = walk(t, columns, seed)
-    frame = Frame(Scaler(np.zeros(columns), np.ones(columns)), np.full(columns, 0.7), period)
+    frame = Frame(np.zeros(columns), np.ones(columns), np.full(columns, 0.7), period)
     x = frame.scale(values)
     every = frame.features(x)
     assert every.shape == (t, frame.width)

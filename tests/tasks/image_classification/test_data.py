@@ -160,9 +160,9 @@ def test_a_file_and_an_array_are_the_same(tmp_path: Path) -> None:
         ("nested", "g/c: the class 'c' has no images; if its folders are the classes, give "),
         ("one class", "g: all images have the label 'a'; there is nothing to learn"),
         ("single", "g/c/0.png: the label 'c' has a single image, which cannot be both learned from and held out"),
-        ("broken class", "g: no image of the class 'c' can be read; the first of them, "),
+        ("broken class", "g: no image of the class 'c' can be read; the first, "),
         ("few", "g: 6 images; training needs at least 10"),
-        ("frames", "g: 1 frames cannot be cut into patches that are model.frames=2 deep"),
+        ("frames", "g: 1 frames do not divide into model.frames=2"),
     ],
 )
 def test_what_cannot_be_learned_from_is_named(tmp_path: Path, broken: str, said: str) -> None:

@@ -17,9 +17,8 @@ from mirada.data.images.format import Format
 from mirada.data.images.pixels import Pixels
 from mirada.errors import BundleError, ConfigError, DataError, InputError
 from mirada.models.vit import ViTConfig
-from mirada.tasks.image_classification.data import Report
+from mirada.tasks.image_classification.data import ImagePreprocessor, Report
 from mirada.tasks.image_classification.model import ImageClassification, ImageClassificationModel
-from mirada.tasks.image_classification.preprocessor import ImagePreprocessor
 from mirada.tasks.image_classification.task import ImageClassificationTask
 from mirada.training.run import build
 
@@ -146,7 +145,9 @@ def test_a_test_set_that_does_not_fit_is_refused(grey: ImageClassificationModel,
         grey.evaluate(tmp_path / "test.npz")
     (tmp_path / "test" / "square").mkdir(parents=True)
     (tmp_path / "test" / "square" / "a.png").write_text("hello")
-    with pytest.raises(DataError, match=r"a\.png: is not an image .*; a test set has to be whole: mend it or remove"):
+    with pytest.raises(
+        DataError, match=r"a\.png: is not an image .*; a test set has to be whole: correct it or remove"
+    ):
         grey.evaluate(tmp_path / "test")
 
 

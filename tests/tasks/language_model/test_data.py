@@ -19,16 +19,12 @@ from mirada.errors import BundleError, DataError
 from mirada.tasks.language_model import data as texts
 from mirada.tasks.language_model.data import (
     LanguageModelData,
-    Pen,
-    Spelling,
     TextConfig,
     find_cut,
-    lines_of,
-    load_counts,
+    open_texts,
     read_lines,
-    records_of,
 )
-from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor
+from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor, Pen, Spelling, lines_of
 from tests.preparing import prepare
 
 any_text = settings(derandomize=True, max_examples=60, deadline=None, database=None)
@@ -53,7 +49,9 @@ def quiet(what: str, done: int, total: int) -> None:
 def prepared(folder: Path, text: str | bytes, unit: Unit = "characters", **data: object) -> Prepared:
     (folder / "book.txt").write_bytes(text.encode() if isinstance(text, str) else text)
     config = TextConfig.model_validate({"files": (str(folder / "book.txt"),), **data})
-    return prepare("language_model", folder / "data", data=config, tokenizer=TokenizerConfig(unit=unit))
+    return prepare(
+        "language_model", folder / "data", data=config, tokenizer=TokenizerConfig(unit=unit, normalize=False)
+    )
 
 
 # --- spelling ---
@@ -148,7 +146,7 @@ def test_lines_that_are_not_utf8(tmp_path: Path) -> None:
     path = tmp_path / "mixed.txt"
     path.write_bytes(b"good\nni\xf1o\nfine\n")
     assert list(read_lines([str(path)], True)) == ["good\n", "fine\n"]
-    assert [record.line for record in records_of([str(path)], True) if record.problem == "invalid_bytes"] == [2]
+    assert [record.line for record in open_texts([str(path)], True) if record.problem == "invalid_bytes"] == [2]
     with pytest.raises(DataError, match=r"mixed.txt, line 2: not UTF-8"):
         list(read_lines([str(path)]))
 
@@ -177,7 +175,7 @@ def test_a_text_of_one_line_is_cut_between_words_or_anywhere() -> None:
     assert words[cut - 1] == " "
     assert abs(cut - 990) <= 11
     assert find_cut(["x" * 1000], 1000, 0.1) == 900
-    assert find_cut(["x" * 20_000_000], 20_000_000, 0.5) == 20_000_000 - texts.MOST_DEV
+    assert find_cut(["x" * 20_000_000], 20_000_000, 0.5) == 20_000_000 - texts.MAX_DEV
 
 
 @pytest.mark.parametrize("unit", ["characters", "subwords"])
@@ -218,7 +216,7 @@ def test_a_dev_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.about.characters == len(QUIXOTE)
     assert not found.about.held_out
     assert found.about.notes == []
-    monkeypatch.setattr(texts, "MOST_DEV", 10)
+    monkeypatch.setattr(texts, "MAX_DEV", 10)
     (tmp_path / "data" / "prepared.json").unlink()
     found = prepared(tmp_path, QUIXOTE, dev=(str(tmp_path / "dev.txt"),))
     assert found.dev == ["uno dos\n", "tr"]
@@ -269,19 +267,19 @@ def test_too_little(tmp_path: Path) -> None:
 
 
 def test_damaged_counts() -> None:
-    where = Path("bundle/counts.json")
-    assert load_counts(b"[1, 2, 3]", 3, where).tolist() == [1, 2, 3]
+    files = LanguageModelPreprocessor(UNITS["words"], np.arange(UNITS["words"].tokenizer.size)).files()
+    assert LanguageModelPreprocessor.read(files, Path()).counts.tolist() == json.loads(files["counts.json"])
     for content in (
         b"",
         b"{}",
-        b"[1, 2]",
-        b"[1, 2, -3]",
-        b'["a", 1, 2]',
-        b"[1, 2, 99999999999999999999]",
-        b"[[1], 2, 3]",
+        files["counts.json"].replace(b"[0, ", b"["),
+        files["counts.json"].replace(b"[0, ", b"[-3, "),
+        files["counts.json"].replace(b"[0, ", b'["a", '),
+        files["counts.json"].replace(b"[0, ", b"[99999999999999999999, "),
+        files["counts.json"].replace(b"[0, ", b"[[0], "),
     ):
-        with pytest.raises(BundleError, match=r"counts.json: is not a list of 3 counts"):
-            load_counts(content, 3, where)
+        with pytest.raises(BundleError, match=r"counts\.json"):
+            LanguageModelPreprocessor.read({**files, "counts.json": content}, Path())
 
 
 def test_dev_lines_as_json() -> None:

@@ -19,11 +19,9 @@ from mirada.decoding import DecodeConfig, decode
 from mirada.errors import DataError, InputError, UsageError
 from mirada.models.encoder import EncoderConfig, TransformerEncoder
 from mirada.models.rnn import RecurrentConfig, RecurrentEncoder
-from mirada.tasks.language_model.data import Spelling, lines_of
-from mirada.tasks.language_model.model import LanguageModel, passages
-from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor
-from mirada.tasks.language_model.task import LanguageModelTask, Windows
-from mirada.tasks.likelihood import token_bits, windows
+from mirada.tasks.language_model.model import LanguageModel, passages, token_bits, windows
+from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor, Spelling, lines_of
+from mirada.tasks.language_model.task import LanguageModelTask
 from mirada.training.losses import NextTokenLoss
 from mirada.training.run import check_config
 
@@ -53,7 +51,7 @@ def batches(folder: Path, size: int = 200, rows: int = 4, length: int = 7, shuff
     chance = np.random.default_rng(3)
     ids = " ".join(map(str, chance.integers(UNK, V, size)))
     stream = write_stream(folder, [ids], lambda texts: [[int(id) for id in text.split()] for text in texts], V)
-    return (Windows if shuffled else StreamBatches)(stream, rows, length, 1, shuffled)
+    return StreamBatches(stream, rows, length, 1, shuffled)
 
 
 def total(network: StepwiseEncoder, plan: StreamBatches, epoch: int = 0) -> float:
@@ -244,9 +242,9 @@ def test_streamed_text_is_the_text_of_the_decoded_ids(unit: Unit, prompt: str) -
         assert not {BOS, EOS} & set(found.tokens)
         assert found.prompt == prompt
         assert str(found) == prompt + found.text
-        whole = writer.text_of([*before[1:], *found.tokens])
+        whole = writer.preprocessor.spelling.text_of([*before[1:], *found.tokens])
         if not (spelling.sequences and prompt.endswith(" ")):
-            assert whole == writer.text_of(before[1:]) + found.text
+            assert whole == writer.preprocessor.spelling.text_of(before[1:]) + found.text
         else:
             assert not found.text.startswith(" ")
 

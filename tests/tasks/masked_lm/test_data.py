@@ -29,9 +29,9 @@ def batches(lengths: list[int], **settings: Any) -> MaskedBatches:
 def test_a_blank_line_stands_between_documents(tmp_path: Path) -> None:
     path = tmp_path / "corpus.txt"
     path.write_text("\n\nEl perro duerme.\nEl gato no.\n\n  \nOtro texto.\r\n", encoding="utf-8")
-    assert list(documents((str(path),), lenient=False)) == [
-        ("El perro duerme. El gato no.", str(path), 3),
-        ("Otro texto.", str(path), 7),
+    assert [(record.fields, record.line) for record in documents(str(path))] == [
+        (("El perro duerme. El gato no.",), 3),
+        (("Otro texto.",), 7),
     ]
 
 
@@ -121,7 +121,7 @@ def test_every_word_is_read_in_every_epoch() -> None:
 def test_data_that_nothing_can_be_learned_from_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "one.txt"
     path.write_text("una sola línea", encoding="utf-8")
-    with pytest.raises(DataError, match="has 1 document; masked modelling needs at least two different ones"):
+    with pytest.raises(DataError, match="has 1 document; masked modelling needs at least two"):
         prepare("masked_lm", tmp_path / "data", data=DocumentsConfig(files=(str(path),)), tokenizer=TokenizerConfig())
 
 
@@ -130,7 +130,7 @@ def test_no_document_is_on_both_sides(tmp_path: Path) -> None:
     path.write_text("\n\n".join(f"documento número {n} de la lista" for n in range(60)), encoding="utf-8")
     data = DocumentsConfig(files=(str(path),), hold_out=0.2)
     prepared = prepare("masked_lm", tmp_path / "data", data=data, tokenizer=TokenizerConfig(unit="words"))
-    assert (prepared.about.documents, prepared.about.dev) == (48, 12)
+    assert (prepared.about.training, prepared.about.dev) == (48, 12)
     again = prepare("masked_lm", tmp_path / "data", data=data, tokenizer=TokenizerConfig(unit="words"))
     assert again.dev == prepared.dev
     assert again.preprocessor.tokenizer.mask == prepared.preprocessor.tokenizer.mask == 4
@@ -143,7 +143,7 @@ def test_what_is_left_out_is_listed(tmp_path: Path) -> None:
     dev.write_text(f"{texts[3]}\n\nquince dieciséis diecisiete", encoding="utf-8")
     data = DocumentsConfig(files=(str(path),), dev=(str(dev),))
     prepared = prepare("masked_lm", tmp_path / "data", data=data, tokenizer=TokenizerConfig(unit="words"))
-    assert (prepared.about.documents, prepared.about.dev) == (2, 2)
+    assert (prepared.about.training, prepared.about.dev) == (2, 2)
     assert prepared.about.excluded == {
         "too_few_tokens": 1,
         "in_dev": 1,
@@ -166,12 +166,12 @@ def test_what_is_held_out_can_be_measured_with(tmp_path: Path) -> None:
 
 
 def test_a_large_dev_part_is_cut_and_said_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mirada.tasks.masked_lm.data.MOST_DEV_CHARACTERS", 50)
+    monkeypatch.setattr("mirada.tasks.masked_lm.data.MAX_DEV_CHARACTERS", 50)
     path = tmp_path / "many.txt"
     path.write_text("\n\n".join(f"el documento número {n} es este" for n in range(100)), encoding="utf-8")
     data = DocumentsConfig(files=(str(path),), hold_out=0.1)
     prepared = prepare("masked_lm", tmp_path / "data", data=data, tokenizer=TokenizerConfig(unit="words"))
-    assert (prepared.about.documents, len(prepared.dev)) == (90, 2)
+    assert (prepared.about.training, len(prepared.dev)) == (90, 2)
     assert prepared.about.notes == ["2 documents (60 characters) of the dev set are used for evaluation, 8 are not"]
 
 

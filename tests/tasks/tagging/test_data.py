@@ -117,7 +117,7 @@ def test_a_tag_that_occurs_once_is_learned_from(tmp_path: Path) -> None:
     assert {tag for _, tags in training(data) for tag in tags} == set(data.preprocessor.labels)
     assert len(data.dev) == 14  # all but those, and the first with the tag A
     alone = [[(f"w{n}", f"T{n}")] for n in range(12)]
-    with pytest.raises(DataError, match=r"every sentence is needed .*--dev"):
+    with pytest.raises(DataError, match=r"every sentence has a tag of its own .*--dev"):
         prepared(tmp_path / "other", write(tmp_path / "b.conll", alone))
 
 
@@ -156,7 +156,7 @@ def test_long_and_damaged_sentences_are_left_out_and_listed(tmp_path: Path) -> N
         "too_many_tokens": 1,
     }
     assert len((tmp_path / "data" / "excluded.tsv").read_text().splitlines()) == 3
-    with pytest.raises(DataError, match="all sentences have over 4 tokens"):
+    with pytest.raises(DataError, match=r"no sentence is left to learn from .*data\.max_tokens"):
         prepared(tmp_path / "short", write(tmp_path / "b.conll", [row * 2 for row in rows]), max_tokens=4)
 
 
@@ -199,7 +199,7 @@ def twice(rows: list[Sentence]) -> list[Sentence]:
 @pytest.mark.parametrize(
     ("rows", "tags", "numeric", "note"),
     [
-        (twice(numbered(20)), "auto", False, "20 different whole numbers; for numbers: --set data.tags=numbers"),
+        (twice(numbered(20)), "auto", False, "20 whole numbers; or else: --set data.tags=numbers"),
         (numbered(60), "auto", True, "taken for numbers, as all of them are; for labels: --set data.tags=labels"),
         (numbered(20, "{}.5"), "auto", True, "taken for numbers"),
         (numbered(20), "numbers", True, "taken for numbers"),
@@ -249,8 +249,8 @@ def test_numbers_are_kept_with_their_scale(tmp_path: Path) -> None:
             r"6 tagged sentences \(left out: 6 exact duplicates of an earlier .*\); training needs at least 10",
         ),
         ([], {}, "0 tagged sentences; training needs"),
-        ([[("dog", "N"), (f"x{n}", "N")] for n in range(20)], {}, "all words have the tag 'N'; there is nothing"),
-        ([[(f"x{n}", "2.0")] for n in range(20)], {}, "all words have the number 2; there is nothing to learn"),
+        ([[("dog", "N"), (f"x{n}", "N")] for n in range(20)], {}, "all words have the tag 'N'; nothing to learn"),
+        ([[(f"x{n}", "2.0")] for n in range(20)], {}, "all words have the number 2; nothing to learn"),
         ([[(f"x{n}", f"T{n}")] for n in range(1200)], {}, "line 2001: over 1,000 different tags, the last is 'T1000'"),
         (
             [*numbered(1200), [("bad", "N")]],

@@ -167,7 +167,7 @@ def test_evaluation_counts_what_was_refused_and_what_was_cut(trained: Translatio
 def test_evaluation_counts_translations_that_were_cut(trained: TranslationModel) -> None:
     scores = trained.evaluate([(CAT, THE_CAT), (WOLF, THE_WOLF)], **BABBLE)
     assert scores.cut == 2
-    assert "cut at the length limit: 2 (sentence 1, …); see decode.max_ratio" in scores.notes
+    assert "cut at the length limit (decode.max_ratio): 2 (sentence 1, …)" in scores.notes
 
 
 # ── prefixes ──────────────────────────────────────────────────────────────────────────────────────────────────────

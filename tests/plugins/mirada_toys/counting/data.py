@@ -15,7 +15,6 @@ from mirada.config import Section
 from mirada.contracts import EOS, PAD, Rows, SequenceBatch, Sizes
 from mirada.data.batching import Groups
 from mirada.data.corpus import Corpus, write_corpus
-from mirada.data.folder import FolderFiles
 from mirada.data.preparation import Preparation, Prepared
 from mirada.data.records import Sources
 from mirada.data.splits import Mask, repeated
@@ -67,6 +66,7 @@ def encode(words: Sequence[str]) -> list[list[int]]:
 class Letters:
     """The preprocessor: the alphabet is given, the largest number of vowels is learned."""
 
+    required = ("counting.json",)
     most: int
 
     @property
@@ -94,6 +94,7 @@ class WordBatches(Groups[SequenceBatch]):
 
 class CountingData(Preparation[tuple[str, int]]):
     noun = "word"
+    preprocessor_type = Letters
     example_type = tuple[str, int]
     reasons = {"not_a_word": "words with other letters than a to z"}
 
@@ -130,14 +131,8 @@ class CountingData(Preparation[tuple[str, int]]):
         )
         self.report.training, self.report.fingerprint = len(corpus), corpus.fingerprint
 
-    def read_preprocessor(self, folder: Path) -> Letters:
-        return Letters.read(FolderFiles(folder), folder)
-
     def open_store(self, folder: Path, preprocessor: Letters) -> Corpus:
         return Corpus(folder / "corpus")
 
     def batches(self, prepared: Prepared, tokens: int, seed: int) -> WordBatches:
         return WordBatches(prepared.store, tokens, seed)
-
-    def summary(self, prepared: Prepared) -> str:
-        return f"{prepared.about.training:,} training words, {prepared.about.dev:,} dev"

@@ -12,8 +12,7 @@ import torch
 from mirada.contracts import EOS, SequenceEncoder, Validation
 from mirada.metrics.score import Evaluation, Score
 from mirada.predictions import Prediction
-from mirada.tasks.model import Model
-from mirada.tasks.sequences import pad, validation
+from mirada.tasks.model import Model, pad, validation
 from mirada_toys.counting.data import Letters, encode, read
 
 
@@ -40,12 +39,9 @@ class CountScores(Evaluation):
 
 
 class CountingModel(Model):
+    example = "mirada count {path} casa"
     network: SequenceEncoder
     preprocessor: Letters
-
-    @property
-    def try_it(self) -> str:
-        return f"mirada count {self.path} casa"
 
     @torch.inference_mode()
     def _probabilities(self, words: Sequence[str]) -> torch.Tensor:
