@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from typing import Any
 
 import torch
+from typing_extensions import TypeVar
 
 from mirada import bundle as bundles
 from mirada import config as configuration
@@ -22,16 +23,10 @@ from mirada.parsing import Malformed, check
 from mirada.tasks.task import Model, Task
 from mirada.tensors import check_specs, tensor_specs
 
-M = TypeVar("M", bound=Model)
+M = TypeVar("M", bound=Model, default=Any)
 
 
-@overload
-def load(path: str | Path, *, device: str = ..., threads: int | None = ...) -> Any: ...
-@overload
-def load(path: str | Path, kind: type[M], *, device: str = ..., threads: int | None = ...) -> M: ...
-
-
-def load(path: str | Path, kind: type[Model] = Model, *, device: str = "auto", threads: int | None = None) -> Any:
+def load(path: str | Path, kind: type[M] | None = None, *, device: str = "auto", threads: int | None = None) -> M:
     """Open a bundle. Its task decides the class of the result: TranslationModel, ClassificationModel, …
 
     With `kind` the result is typed, and a bundle of another task is refused: `load("es-en", TranslationModel)`.
@@ -40,7 +35,7 @@ def load(path: str | Path, kind: type[Model] = Model, *, device: str = "auto", t
     check_path(path, "path")
     found = bundles.read(Path(path))
     task = task_of(found)
-    if not issubclass(task.model, kind):
+    if kind is not None and not issubclass(task.model, kind):
         raise wrong_verb(task.name, path)
     where = select_device(device, threads)
     config = found.path / "config.yaml"
@@ -59,7 +54,8 @@ def load(path: str | Path, kind: type[Model] = Model, *, device: str = "auto", t
     if isinstance(network, Stepwise):
         lay_out(network)
     values = {**found.config, **{name: section.model_dump(mode="json") for name, section in built.items()}}
-    return task.model(found.path, found.card, values, network, preprocessor, where)
+    model: Any = task.model(found.path, found.card, values, network, preprocessor, where)
+    return model  # of the class `kind`, as checked above
 
 
 def wrong_verb(task: str, path: str | Path) -> UsageError:
