@@ -131,6 +131,19 @@ Task = Annotated[
         show_default="translation",
     ),
 ]
+Architecture = Annotated[
+    str | None, typer.Option(help="The architecture (see `mirada models`).", show_default="by the task: transformer, …")
+]
+DevSet = Annotated[
+    list[Path] | None,
+    typer.Option(help="The dev set; for two files, give it twice.", show_default="a part is held out"),
+]
+Epochs = Annotated[int | None, typer.Option(help="Train for this many passes over the data.", show_default=False)]
+Steps = Annotated[int | None, typer.Option(help="Train for this many optimizer steps.", show_default=False)]
+Seed = Annotated[
+    int | None,
+    typer.Option(help="Seed of all random numbers: data order, initial weights, dropout.", show_default="1"),
+]
 Columns = Annotated[
     str | None,
     typer.Option("--columns", "--column", help="Columns by name or number: --columns es,en", show_default=False),

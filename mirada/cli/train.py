@@ -12,13 +12,18 @@ import typer
 from mirada.cli.app import (
     DATA,
     TRAIN,
+    Architecture,
     Columns,
     Device,
+    DevSet,
+    Epochs,
     From,
     Json,
     Pairs,
+    Seed,
     Set,
     SourceFile,
+    Steps,
     TargetFiles,
     Task,
     Threads,
@@ -59,37 +64,25 @@ def train(
     pairs: Pairs = None,
     out: Annotated[Path | None, typer.Option(help="The directory to write the bundle to.", show_default=False)] = None,
     task: Task = None,
-    dev: Annotated[
-        list[Path] | None,
-        typer.Option(help="The dev set; for two files, give it twice.", show_default="a part is held out"),
-    ] = None,
+    dev: DevSet = None,
     source: SourceFile = None,
     target: TargetFiles = None,
     from_: From = None,
     to: To = None,
     columns: Columns = None,
     base: Annotated[Path | None, typer.Option(help="Fine-tune this bundle on the data.", show_default=False)] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(help="The architecture (see `mirada models`).", show_default="by the task: transformer, …"),
-    ] = None,
+    model: Architecture = None,
     preset: Annotated[
         str | None, typer.Option(help="Model size: tiny, small, base, big, auto.", show_default="auto: by the budget")
     ] = None,
     minutes: Annotated[
-        float | None,
-        typer.Option(help="Train for this long, all in all.", show_default="until it stops improving"),
+        float | None, typer.Option(help="Train for this long, all in all.", show_default="until it stops improving")
     ] = None,
-    epochs: Annotated[
-        int | None, typer.Option(help="Train for this many passes over the data.", show_default=False)
-    ] = None,
-    steps: Annotated[int | None, typer.Option(help="Train for this many optimizer steps.", show_default=False)] = None,
+    epochs: Epochs = None,
+    steps: Steps = None,
     config: Annotated[Path | None, typer.Option(help="A YAML file of settings.", show_default=False)] = None,
     set_: Set = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(help="Seed of all random numbers: data order, initial weights, dropout.", show_default="1"),
-    ] = None,
+    seed: Seed = None,
     threads: Threads = None,
     device: Device = None,
     resume: Annotated[Path | None, typer.Option(help="Resume the training in this bundle.", show_default=False)] = None,
@@ -179,9 +172,7 @@ def compare(
         Path | None,
         typer.Option(help="The directory to write the report and the bundles to.", show_default=False),
     ] = None,
-    dev: Annotated[
-        list[Path] | None, typer.Option(help="The dev set; for two files, give it twice.", show_default=False)
-    ] = None,
+    dev: DevSet = None,
     source: SourceFile = None,
     target: TargetFiles = None,
     from_: From = None,
@@ -189,13 +180,10 @@ def compare(
     columns: Columns = None,
     preset: Annotated[str, typer.Option(help="Model size: tiny, small, base, big.")] = "tiny",
     minutes: Annotated[float | None, typer.Option(help="Train each model for this long.", show_default=False)] = None,
-    epochs: Annotated[int | None, typer.Option(help="Train each for this many epochs.", show_default=False)] = None,
-    steps: Annotated[int | None, typer.Option(help="Train each for this many steps.", show_default=False)] = None,
+    epochs: Epochs = None,
+    steps: Steps = None,
     set_: Set = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(help="Seed of all random numbers: data order, initial weights, dropout.", show_default="1"),
-    ] = None,
+    seed: Seed = None,
     threads: Threads = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is at --out.")] = False,
 ) -> None:

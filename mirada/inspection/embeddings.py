@@ -16,6 +16,7 @@ from torch import Tensor
 
 from mirada.data.tokenizer import Tokenizer
 from mirada.errors import InputError, UsageError
+from mirada.inspection.attention import save
 
 Vectors = npt.NDArray[np.float32]
 
@@ -107,10 +108,7 @@ class Embeddings:
         axes.set_title(f"{len(words)} words on the two axes along which their embeddings differ most", fontsize=10)
         axes.set_xticks([])
         axes.set_yticks([])
-        try:
-            figure.savefig(path, dpi=120)
-        except (OSError, ValueError) as error:
-            raise UsageError(f"{path}: the image cannot be written ({error})") from None
+        save(figure, path)
 
 
 def _dev_texts(bundle: Path) -> list[str]:
