@@ -189,7 +189,7 @@ def build(sections: Mapping[str, type[Section]], values: Mapping[str, Any]) -> d
         if given is None:  # an empty section in YAML
             given = {}
         if not isinstance(given, dict):
-            problems.append(f"{name}: is a section with keys ({name}.key=value), not the value {_short(given)}")
+            problems.append(f"{name}: is a section with keys ({name}.key=value), not the value {given!r:.60}")
             continue
         try:
             built[name] = section.model_validate(given)
@@ -250,7 +250,7 @@ def _explain(sections: Mapping[str, type[Section]], name: str, detail: ErrorDeta
         return f"{path}: {words}"
     if path in OPTIONS and isinstance(value, int | float):
         return f"{OPTIONS[path]} {value}: {words} (the setting {path})"
-    return f"{path}={_short(value)}: {words}"
+    return f"{path}={value!r:.60}: {words}"
 
 
 def _requirement(detail: ErrorDetails) -> str:
@@ -261,10 +261,6 @@ def _requirement(detail: ErrorDetails) -> str:
     if kind in WORDS:
         return WORDS[kind].format(**{**context, **limits})
     return f"{detail['msg'][0].lower()}{detail['msg'][1:]}"
-
-
-def _short(value: Any) -> str:
-    return f"{value!r:.60}"
 
 
 def dump(values: Mapping[str, Any]) -> str:

@@ -16,12 +16,12 @@ from typing import Any
 import typer
 
 from mirada import tasks
-from mirada.cli import builtin, evaluate, exchange, info, train
+from mirada.cli import builtin, exchange, info, predict, train
 from mirada.cli.app import app, say
 from mirada.device import keep_memory
 from mirada.errors import MiradaError
 
-__all__ = ["builtin", "evaluate", "exchange", "info", "main", "train"]
+__all__ = ["builtin", "exchange", "info", "main", "predict", "train"]
 
 WrongUse: type[Exception] = typer.BadParameter.__bases__[0]
 """What typer raises for a missing argument or an unknown option."""

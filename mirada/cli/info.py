@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 
 from mirada.cli.answers import formatted
-from mirada.cli.app import LOOK, TRAIN, Architecture, Bundle, Json, Task, app, note, say
+from mirada.cli.app import LOOK, TRAIN, Architecture, Bundle, Json, Task, app, argument, note, option, say
 from mirada.cli.predict import load
 
-Picture = Annotated[Path | None, typer.Option("--picture", help="Draw them to this PNG file.", show_default=False)]
+Picture = Annotated[Path | None, option("--picture", help="Draw them to this PNG file.")]
 
 
 @app.command(panel=LOOK)
@@ -53,9 +53,7 @@ def models(
 
 @app.command(panel=TRAIN)
 def settings(
-    name: Annotated[
-        str | None, typer.Argument(help="A section (train) or a setting (train.lr) to show.", show_default=False)
-    ] = None,
+    name: Annotated[str | None, argument(help="A section (train) or a setting (train.lr) to show.")] = None,
     task: Task = None,
     model: Architecture = None,
     json_: Json = False,
@@ -70,7 +68,7 @@ def settings(
 @app.command(panel=LOOK)
 def neighbours(
     bundle: Bundle,
-    words: Annotated[list[str], typer.Argument(help="One word or several.", show_default=False)],
+    words: Annotated[list[str], argument(help="One word or several.")],
     count: Annotated[int, typer.Option(help="Number of neighbours of each word.")] = 10,
     side: Annotated[str, typer.Option(help="Whose embeddings, for a translator: source or target.")] = "source",
     fragments: Annotated[bool, typer.Option("--fragments", help="List beginnings of words, too.")] = False,
@@ -93,8 +91,8 @@ def neighbours(
 
 @app.command(panel=LOOK)
 def gradients(
-    bundles: Annotated[list[Path], typer.Argument(help="Bundles of recurrent models.", show_default=False)],
-    text: Annotated[str, typer.Option(help="The text to process; a few dozen words show most.", show_default=False)],
+    bundles: Annotated[list[Path], argument(help="Bundles of recurrent models.")],
+    text: Annotated[str, option(help="The text to process; a few dozen words show most.")],
     picture: Picture = None,
     json_: Json = False,
 ) -> None:

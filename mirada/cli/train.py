@@ -30,6 +30,7 @@ from mirada.cli.app import (
     To,
     app,
     listed,
+    option,
     say,
     verbosity,
 )
@@ -62,7 +63,7 @@ def _data(
 @app.command(panel=TRAIN)
 def train(
     pairs: Pairs = None,
-    out: Annotated[Path | None, typer.Option(help="The directory to write the bundle to.", show_default=False)] = None,
+    out: Annotated[Path | None, option(help="The directory to write the bundle to.")] = None,
     task: Task = None,
     dev: DevSet = None,
     source: SourceFile = None,
@@ -70,7 +71,7 @@ def train(
     from_: From = None,
     to: To = None,
     columns: Columns = None,
-    base: Annotated[Path | None, typer.Option(help="Fine-tune this bundle on the data.", show_default=False)] = None,
+    base: Annotated[Path | None, option(help="Fine-tune this bundle on the data.")] = None,
     model: Architecture = None,
     preset: Annotated[
         str | None, typer.Option(help="Model size: tiny, small, base, big, auto.", show_default="auto: by the budget")
@@ -80,12 +81,12 @@ def train(
     ] = None,
     epochs: Epochs = None,
     steps: Steps = None,
-    config: Annotated[Path | None, typer.Option(help="A YAML file of settings.", show_default=False)] = None,
+    config: Annotated[Path | None, option(help="A YAML file of settings.")] = None,
     set_: Set = None,
     seed: Seed = None,
     threads: Threads = None,
     device: Device = None,
-    resume: Annotated[Path | None, typer.Option(help="Resume the training in this bundle.", show_default=False)] = None,
+    resume: Annotated[Path | None, option(help="Resume the training in this bundle.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the bundle at --out.")] = False,
 ) -> None:
     """Train a model from files (a translator, unless --task is given), or resume an interrupted training."""
@@ -122,12 +123,8 @@ def check(
     task: Task = None,
     source: SourceFile = None,
     target: TargetFiles = None,
-    dev: Annotated[
-        list[Path] | None, typer.Option(help="The dev set, to find what training has of it.", show_default=False)
-    ] = None,
-    test: Annotated[
-        list[Path] | None, typer.Option(help="The test set, to find what training has of it.", show_default=False)
-    ] = None,
+    dev: Annotated[list[Path] | None, option(help="The dev set, to find what training has of it.")] = None,
+    test: Annotated[list[Path] | None, option(help="The test set, to find what training has of it.")] = None,
     from_: From = None,
     to: To = None,
     columns: Columns = None,
@@ -168,10 +165,7 @@ def compare(
             show_default="by the task: seq2seq-lstm,seq2seq-lstm+additive,transformer; bag,lstm,transformer; …",
         ),
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="The directory to write the report and the bundles to.", show_default=False),
-    ] = None,
+    out: Annotated[Path | None, option(help="The directory to write the report and the bundles to.")] = None,
     dev: DevSet = None,
     source: SourceFile = None,
     target: TargetFiles = None,
@@ -179,7 +173,7 @@ def compare(
     to: To = None,
     columns: Columns = None,
     preset: Annotated[str, typer.Option(help="Model size: tiny, small, base, big.")] = "tiny",
-    minutes: Annotated[float | None, typer.Option(help="Train each model for this long.", show_default=False)] = None,
+    minutes: Annotated[float | None, option(help="Train each model for this long.")] = None,
     epochs: Epochs = None,
     steps: Steps = None,
     set_: Set = None,

@@ -116,7 +116,7 @@ def compare(
             for number, (name, wanted) in enumerate(plan.items(), 1):
                 listen(Event("note", {"text": f"── {name} ({number} of {len(plan)})"}))
                 trained[name] = _train(folder, name, wanted, listen)
-            comparison = _measure(folder, shown, prepared, trained, plan, preset, teller(listen))
+            comparison = _measure(folder, shown, prepared, trained, next(iter(plan.values())), teller(listen))
             report.write(comparison)
         except (KeyboardInterrupt, Interrupted):
             raise Interrupted(f"interrupted; {folder} is kept: run the same command to resume") from None
@@ -179,9 +179,9 @@ def _fitting(task: str, names: Sequence[str], settings: Values) -> dict[str, Val
     if not isinstance(settings, dict):
         raise ConfigError(f"model: is a section with keys (model.key=value), not the value {settings!r}")
     fields = {name: architectures.find(architectures.named(name)["name"], task).config.model_fields for name in names}
-    known = {key for own in fields.values() for key in own} - {"name", "attention"}
+    known = {key for own in fields.values() for key in own}
     for key in settings:
-        if key == "name" or (key == "attention" and any(key in own for own in fields.values())):
+        if key in known & {"name", "attention"}:
             raise ConfigError(f"model.{key}: set it in the model's name: --models seq2seq-lstm+additive")
         if key not in known:
             raise ConfigError(f"model.{key}: none of the models has such a setting{configuration.nearest(key, known)}")
@@ -253,7 +253,8 @@ def _write_manifest(folder: Path, manifest: Manifest) -> None:
 def _train(out: Path, name: str, values: Values, listen: Listener) -> Model:
     """The trained model of that name: loaded if it is finished, else trained or resumed."""
     folder = out / "models" / name
-    if _finished(folder):
+    card = bundles.read_card(folder) if bundles.exists(folder) else None
+    if card and card["training"]["finished"] and card["scores"]:
         listen(Event("note", {"text": f"already trained: {folder}"}))
         return api.load(folder, Model, device=values["train"]["device"], threads=values["train"]["threads"])
     if not has_run(folder):
@@ -264,17 +265,9 @@ def _train(out: Path, name: str, values: Values, listen: Listener) -> Model:
             listen(event)
 
     try:
-        model: Model = api.train(resume=folder, listen=relay)
-        return model
+        return api.train(resume=folder, listen=relay)
     except TrainingError as error:
         raise TrainingError(f"{name}: {error}") from None
-
-
-def _finished(folder: Path) -> bool:
-    if not bundles.exists(folder):
-        return False
-    card = bundles.read_card(folder)
-    return bool(card["training"]["finished"] and card["scores"])
 
 
 def _set_up(folder: Path, values: Values, data: Path) -> None:
@@ -298,12 +291,11 @@ def _measure(
     report: TaskReport,
     prepared: Prepared,
     trained: Mapping[str, Model],
-    plan: Mapping[str, Values],
-    preset: str,
+    values: Values,
     notify: Notify,
 ) -> Comparison:
-    """All measurements of all models."""
-    models, values = list(trained.values()), next(iter(plan.values()))
+    """All measurements of all models; `values` is the configuration of one of them."""
+    models = list(trained.values())
     budget = {kind: values["train"][kind] for kind in BUDGETS if values["train"][kind]}
     in_use, timed = measurements.inference_speed(trained, report, prepared, notify)
     by_length = measurements.speed_by_length(trained, report, prepared, notify)
@@ -342,7 +334,7 @@ def _measure(
         data=prepared.report(),
         facts=report.task.describe(card),
         summary=prepared.summary().summary,
-        preset=preset,
+        preset=values["train"]["preset"],
         budget=budget,
         seed=values["train"]["seed"],
         decode=values.get("decode", {}),

@@ -14,8 +14,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from mirada import bundle as bundles
 from mirada.data.tokenizer import Tokenizer
-from mirada.errors import InputError, UsageError
+from mirada.errors import BundleError, InputError, UsageError
 from mirada.inspection.attention import save
 
 Vectors = npt.NDArray[np.float32]
@@ -113,13 +114,11 @@ class Embeddings:
 
 def _dev_texts(bundle: Path) -> list[str]:
     """The texts of a bundle's dev set, if it has one."""
-    for name in ("data/dev.jsonl", "dev.jsonl"):
-        try:
-            with open(bundle / name, encoding="utf-8") as lines:
-                return [text for line in lines for text in _texts(json.loads(line))]
-        except (OSError, ValueError, RecursionError):  # left out, or altered: it is not needed
-            continue
-    return []
+    try:
+        dev = bundles.read_dev(bundle) or ""
+        return [text for line in dev.splitlines() for text in _texts(json.loads(line))]
+    except (BundleError, ValueError, RecursionError):  # altered: it is not needed
+        return []
 
 
 def _texts(value: object) -> list[str]:
