@@ -1,4 +1,4 @@
-"""The command line: a verb a function, each one library call. Errors become one line and an exit code.
+"""The command line: each verb is a function and one library call. Errors become one line and an exit code.
 
 0 done   1 the task failed   2 wrong use   130 interrupted, and saved
 

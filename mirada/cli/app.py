@@ -32,7 +32,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only results a
 
 
 class Program(typer.Typer):
-    """The command line: a verb a function, in one of the panels of its help; each takes --verbose and --quiet too."""
+    """The command line: each verb is a function, in a panel of the help, and takes --verbose and --quiet too."""
 
     def command(self, name: str | None = None, *, panel: str = OTHER, **kwargs: Any) -> Callable[[F], F]:
         def verb(function: F) -> F:
@@ -79,11 +79,11 @@ def _refuse_empty(parameter: inspect.Parameter) -> None:
         return
     declared = [name for name in (info.default, *(info.param_decls or ())) if str(name).startswith("--")]
     name = declared[0] if declared else "--" * option + parameter.name.replace("_", "-")
-    way_out = "leave the option out, or give it a value" if option else "give a name"
+    hint = "leave the option out, or give it a value" if option else "give a name"
 
     def parse(text: str) -> Any:
         if not text:
-            raise UsageError(f'{name} "": is empty; {way_out}')
+            raise UsageError(f'{name} "": is empty; {hint}')
         return meant(text)
 
     info.parser = parse

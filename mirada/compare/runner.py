@@ -1,7 +1,7 @@
 """Train the named models one after another on the same data, tokens and budget, then measure them together.
 
     out/compare.json    the manifest: what is compared on what
-    out/data/           the data, checked, split and tokenised once for all models
+    out/data/           the data, checked, split and tokenized once for all models
     out/models/<name>/  a bundle each
     out/report.html     the report for a person; out/report.json for a program
 
@@ -273,7 +273,7 @@ def _train(out: Path, name: str, values: Values, listen: Listener) -> Model:
 def _set_up(folder: Path, values: Values, data: Path) -> None:
     """Make a training that has not begun, with the data ready in it, for `resume` to start.
 
-    So nothing is tokenised twice, all models have the very same tokens, and none pays for them out of its budget.
+    So nothing is tokenized twice, all models have the very same tokens, and none pays for them out of its budget.
     """
     partial = folder.with_name(f"{folder.name}.partial")
     for old in (partial, folder):

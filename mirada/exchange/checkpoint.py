@@ -196,7 +196,7 @@ class Checkpoint:
         for path, indexed in self._files().items():
             try:
                 with safe_open(path, "pt") as file:
-                    slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 - it is no dict
+                    slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 - not a dict
                     shapes = {name: tuple(part.get_shape()) for name, part in slices.items()}
                     integers = {name for name, part in slices.items() if str(part.get_dtype()) in INTEGERS}
             except (OSError, SafetensorError) as error:
