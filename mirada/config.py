@@ -210,14 +210,11 @@ def nearest(name: str, valid: Iterable[str]) -> str:
 def _no_section(sections: Mapping[str, type[Section]], key: Any, value: Any) -> str:
     """Explain a name outside of all sections: a misspelt section, or a setting without its section."""
     if isinstance(value, dict):
-        if difflib.get_close_matches(str(key), sections, n=1):
-            return f"{key}: there is no such section{nearest(key, sections)}"
-        meant = "".join(_meant(sections, str(name), inner) for name, inner in value.items())
+        close = difflib.get_close_matches(str(key), sections, n=1)
+        meant = "" if close else "".join(_meant(sections, str(name), inner) for name, inner in value.items())
         return f"{key}: there is no such section{meant or nearest(key, sections)}"
-    meant = _meant(sections, str(key), value)
-    if meant:
-        return f"{key}: there is no such setting{meant}"
-    return f"{key}: there is no such setting; write section.key=value{nearest(str(key), sections)}"
+    meant = _meant(sections, str(key), value) or f"; write section.key=value{nearest(str(key), sections)}"
+    return f"{key}: there is no such setting{meant}"
 
 
 def _meant(sections: Mapping[str, type[Section]], name: str, value: Any, home: str | None = None) -> str:

@@ -27,10 +27,11 @@ from mirada.compare.page import (
     named,
     shortened,
 )
-from mirada.compare.results import HTML, JSON, Baseline, Comparison, ModelResult, Prediction
+from mirada.compare.results import HTML, JSON, Comparison, ModelResult, Prediction
 from mirada.compare.task_report import TaskReport
 from mirada.errors import counted
 from mirada.files import write_text
+from mirada.metrics.score import Score
 
 FILES = (HTML, JSON)
 FEW = 10
@@ -40,6 +41,7 @@ MAX_CLASSES = 12
 MAX_CONFUSIONS = 8
 """The most confusions that are listed where the matrix is too wide."""
 MAX_LABEL = 24
+
 
 Value = Callable[[ModelResult], float | None]
 
@@ -107,16 +109,12 @@ def scores(c: Comparison, report: TaskReport) -> Section:
     """Scores, sizes and speeds of all models."""
     main = c.main_score
 
-    def column(score: dict[str, object]) -> Column:
-        name = str(score["name"])
-
-        def baseline(one: Baseline) -> float | None:
-            return one.scores.get(name)
-
-        return Column(name, lambda x: x.score(name), f",.{score['digits']}f", bool(score["lower_is_better"]), baseline)
+    def column(score: Score) -> Column:
+        name, lower = score.name, score.lower_is_better
+        return Column(name, lambda x: x.score(name), f",.{score.digits}f", lower, lambda one: one.scores.get(name))
 
     columns = [
-        *(column(score) for score in c.models[0].scores["scores"] if score["name"] not in report.baseline_scores),
+        *(column(score) for score in c.models[0].all_scores if score.name not in report.baseline_scores),
         *report.columns(c),
         Column("parameters", lambda x: x.parameters, lower_is_better=True),
         Column(f"{report.token}s/s in training", lambda x: x.training_speed),
@@ -326,7 +324,7 @@ def method(c: Comparison, report: TaskReport) -> Section:
         ("training speed", f"{tokens} a second, from each training's log, without validations"),
         ("inference speed", f"{c.timed:,} {c.unit} {report.timed}; {rounds}"),
         ("speed by length", f"batches of {c.batch_tokens:,} {tokens}; {rounds}" if c.models[0].speed_by_length else ""),
-        *(("score", f"{score['name']}: {score['signature']}") for score in c.models[0].scores["scores"]),
+        *(("score", f"{score.name}: {score.signature}") for score in c.models[0].all_scores),
         ("software", ", ".join(f"{name} {version}" for name, version in c.software.items())),
     ]
     rows = [
