@@ -121,8 +121,13 @@ def _task_of(kind: type[Model], task: str | None) -> str:
 def _resume(
     folder: Path, changes: configuration.Values, kind: type[Model] | None, listen: Listener, started: float
 ) -> Any:
+    """Resume the run in a folder with the changes that a resumed run may have, or open its finished bundle."""
+    for section, part in changes.items():
+        for key in part if isinstance(part, dict) else [None]:
+            if section != "train" or key not in MAY_CHANGE:
+                raise UsageError(f"{section}.{key}: cannot change in a resumed run; start a new one for that")
     with workspace.resumed(folder) as work:
-        values = _resumed(work, changes)
+        values = check_config(configuration.merge(configuration.read(work.run / "config.yaml"), changes))
         if kind is not None and not issubclass(tasks.find(values["task"]).model, kind):
             raise wrong_verb(values["task"], folder)
         done = status.finished(work, values, listen)
@@ -223,12 +228,3 @@ def _holds_images(files: Sequence[str] | None) -> bool:
     except OSError:  # reported when the data is read
         return False
     return bool(inside) and all(entry.is_dir() for entry in inside)
-
-
-def _resumed(work: workspace.Workspace, changes: configuration.Values) -> configuration.Values:
-    """The configuration of a run, with the changes that a resumed run may have."""
-    for section, part in changes.items():
-        for key in part if isinstance(part, dict) else [None]:
-            if section != "train" or key not in MAY_CHANGE:
-                raise UsageError(f"{section}.{key}: cannot change in a resumed run; start a new one for that")
-    return check_config(configuration.merge(configuration.read(work.run / "config.yaml"), changes))

@@ -29,26 +29,27 @@ def models(
     json_: Json = False,
 ) -> None:
     """List the models that can be trained, with their year, formula, paper and tasks."""
-    from mirada.exchange import sizes as published
     from mirada.models import lineage
 
+    if sizes:
+        from mirada.exchange.sizes import sizes as published
+    rows = published() if sizes else lineage()
     if json_:
-        print(json.dumps(published.sizes() if sizes else lineage(), indent=2, ensure_ascii=False))
+        print(json.dumps(rows, indent=2, ensure_ascii=False))
         return
     if sizes:
         print(f"name              year  layers   width  heads  context  vocabulary  {'parameters':>15}")
-        for row in published.sizes():
+    width = max(len(row["name"]) for row in rows)
+    for row in rows:
+        if sizes:
             context = f"{row['context']:,}" if row["context"] else "any"
             print(
                 f"{row['name']:<16}  {row['year']}  {row['layers']:>6}  {row['width']:>6,}  {row['heads']:>5}  "
                 f"{context:>7}  {row['vocabulary']:>10,}  {row['parameters']:>15,}  {row['note']}"
             )
-        return
-    rows = lineage()
-    width = max(len(row["name"]) for row in rows)
-    for row in rows:
-        print(f"{row['name']:<{width}}  {row['year']}  {row['formula']:<38}  {row['paper']}")
-        print(f"{'':<{width + 8}}{', '.join(row['tasks'])}")
+        else:
+            print(f"{row['name']:<{width}}  {row['year']}  {row['formula']:<38}  {row['paper']}")
+            print(f"{'':<{width + 8}}{', '.join(row['tasks'])}")
 
 
 @app.command(panel=TRAIN)

@@ -27,13 +27,12 @@ from mirada.compare.page import (
     named,
     shortened,
 )
-from mirada.compare.results import HTML, JSON, Comparison, ModelResult, Prediction
+from mirada.compare.results import Comparison, ModelResult, Prediction
 from mirada.compare.task_report import TaskReport
 from mirada.errors import counted
 from mirada.files import write_text
 from mirada.metrics.score import Score
 
-FILES = (HTML, JSON)
 FEW = 10
 """Examples below which a score is more chance than finding: its marker is hollow."""
 MAX_CLASSES = 12

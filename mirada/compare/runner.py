@@ -25,7 +25,7 @@ from mirada import bundle as bundles
 from mirada import config as configuration
 from mirada import models as architectures
 from mirada.compare import measurements, report, task_report
-from mirada.compare.results import Comparison, ModelResult, as_json
+from mirada.compare.results import HTML, JSON, Comparison, ModelResult, as_json
 from mirada.compare.task_report import TaskReport
 from mirada.config import Section, Values
 from mirada.data.quality import Notify
@@ -230,7 +230,7 @@ def _claim(folder: Path, wanted: Manifest, overwrite: bool) -> bool:
 
 def _clear(folder: Path) -> None:
     """Delete a comparison."""
-    for part in (*report.FILES, "data", "models"):
+    for part in (HTML, JSON, "data", "models"):
         path = folder / part
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
