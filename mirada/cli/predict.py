@@ -12,29 +12,9 @@ from typing import Annotated, Any
 
 import typer
 
+from mirada.cli import app as cli
 from mirada.cli.answers import Job, Lines, Predict, formatted, job_of, write_answers
-from mirada.cli.app import (
-    USE,
-    AsText,
-    Beam,
-    Bundle,
-    Columns,
-    Device,
-    File,
-    From,
-    Json,
-    Out,
-    Program,
-    SourceFile,
-    TargetFiles,
-    Texts,
-    Threads,
-    To,
-    app,
-    argument,
-    listed,
-    say,
-)
+from mirada.cli.app import USE, Program, app, argument, listed, say
 from mirada.cli.input import Given
 from mirada.cli.output import check_new
 from mirada.errors import UsageError
@@ -75,14 +55,14 @@ def _command(verb: str) -> Callable[..., None]:
         own = {**_options(function), **own}
 
     def command(
-        bundle: Bundle,
-        texts: Texts = None,
-        file: File = None,
-        out: Out = None,
-        as_text: AsText = False,
-        json_: Json = False,
-        threads: Threads = None,
-        device: Device = None,
+        bundle: cli.Bundle,
+        texts: cli.Texts = None,
+        file: cli.File = None,
+        out: cli.Out = None,
+        as_text: cli.AsText = False,
+        json_: cli.Json = False,
+        threads: cli.Threads = None,
+        device: cli.Device = None,
         **options: Any,
     ) -> None:
         from mirada.bundle import read_card
@@ -134,17 +114,17 @@ def answer(given: Given, out: Path | None, job: Job, predict: Predict, json_: bo
 
 @app.command(panel=USE)
 def evaluate(
-    bundle: Bundle,
+    bundle: cli.Bundle,
     pairs: Annotated[Path | None, argument(help="The test set, in any format that `train` reads.")] = None,
-    source: SourceFile = None,
-    target: TargetFiles = None,
-    from_: From = None,
-    to: To = None,
-    columns: Columns = None,
-    beam: Beam = None,
-    json_: Json = False,
-    threads: Threads = None,
-    device: Device = None,
+    source: cli.SourceFile = None,
+    target: cli.TargetFiles = None,
+    from_: cli.From = None,
+    to: cli.To = None,
+    columns: cli.Columns = None,
+    beam: cli.Beam = None,
+    json_: cli.Json = False,
+    threads: cli.Threads = None,
+    device: cli.Device = None,
 ) -> None:
     """Score a model on a test set: BLEU, chrF++ and TER for translations, accuracy and F1 for labels, …"""
     from mirada.tasks.translation.model import TranslationModel

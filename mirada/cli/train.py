@@ -9,31 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from mirada.cli.app import (
-    DATA,
-    TRAIN,
-    Architecture,
-    Columns,
-    Device,
-    DevSet,
-    Epochs,
-    From,
-    Json,
-    Pairs,
-    Seed,
-    Set,
-    SourceFile,
-    Steps,
-    TargetFiles,
-    Task,
-    Threads,
-    To,
-    app,
-    listed,
-    option,
-    say,
-    verbosity,
-)
+from mirada.cli import app as cli
+from mirada.cli.app import DATA, TRAIN, app, listed, option, say, verbosity
 from mirada.cli.output import new_file
 from mirada.errors import UsageError
 
@@ -62,30 +39,30 @@ def _data(
 
 @app.command(panel=TRAIN)
 def train(
-    pairs: Pairs = None,
+    pairs: cli.Pairs = None,
     out: Annotated[Path | None, option(help="The directory to write the bundle to.")] = None,
-    task: Task = None,
-    dev: DevSet = None,
-    source: SourceFile = None,
-    target: TargetFiles = None,
-    from_: From = None,
-    to: To = None,
-    columns: Columns = None,
+    task: cli.Task = None,
+    dev: cli.DevSet = None,
+    source: cli.SourceFile = None,
+    target: cli.TargetFiles = None,
+    from_: cli.From = None,
+    to: cli.To = None,
+    columns: cli.Columns = None,
     base: Annotated[Path | None, option(help="Fine-tune this bundle on the data.")] = None,
-    model: Architecture = None,
+    model: cli.Architecture = None,
     preset: Annotated[
         str | None, typer.Option(help="Model size: tiny, small, base, big, auto.", show_default="auto: by the budget")
     ] = None,
     minutes: Annotated[
         float | None, typer.Option(help="Train for this long, all in all.", show_default="until it stops improving")
     ] = None,
-    epochs: Epochs = None,
-    steps: Steps = None,
+    epochs: cli.Epochs = None,
+    steps: cli.Steps = None,
     config: Annotated[Path | None, option(help="A YAML file of settings.")] = None,
-    set_: Set = None,
-    seed: Seed = None,
-    threads: Threads = None,
-    device: Device = None,
+    set_: cli.Set = None,
+    seed: cli.Seed = None,
+    threads: cli.Threads = None,
+    device: cli.Device = None,
     resume: Annotated[Path | None, option(help="Resume the training in this bundle.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the bundle at --out.")] = False,
 ) -> None:
@@ -119,20 +96,20 @@ def train(
 
 @app.command(panel=DATA)
 def check(
-    files: Pairs = None,
-    task: Task = None,
-    source: SourceFile = None,
-    target: TargetFiles = None,
+    files: cli.Pairs = None,
+    task: cli.Task = None,
+    source: cli.SourceFile = None,
+    target: cli.TargetFiles = None,
     dev: Annotated[list[Path] | None, option(help="The dev set, to find what training has of it.")] = None,
     test: Annotated[list[Path] | None, option(help="The test set, to find what training has of it.")] = None,
-    from_: From = None,
-    to: To = None,
-    columns: Columns = None,
-    set_: Set = None,
+    from_: cli.From = None,
+    to: cli.To = None,
+    columns: cli.Columns = None,
+    set_: cli.Set = None,
     list_: Annotated[
         Path | None, typer.Option("--list", help="List what is left out: file, line, reason, the reason in words.")
     ] = None,
-    json_: Json = False,
+    json_: cli.Json = False,
 ) -> None:
     """Say what is wrong with the data, and what training would do about it; exit code 1 if it would refuse the data."""
     from mirada import api
@@ -156,8 +133,8 @@ def check(
 
 @app.command(panel=TRAIN)
 def compare(
-    pairs: Pairs = None,
-    task: Task = None,
+    pairs: cli.Pairs = None,
+    task: cli.Task = None,
     models: Annotated[
         str | None,
         typer.Option(
@@ -166,19 +143,19 @@ def compare(
         ),
     ] = None,
     out: Annotated[Path | None, option(help="The directory to write the report and the bundles to.")] = None,
-    dev: DevSet = None,
-    source: SourceFile = None,
-    target: TargetFiles = None,
-    from_: From = None,
-    to: To = None,
-    columns: Columns = None,
+    dev: cli.DevSet = None,
+    source: cli.SourceFile = None,
+    target: cli.TargetFiles = None,
+    from_: cli.From = None,
+    to: cli.To = None,
+    columns: cli.Columns = None,
     preset: Annotated[str, typer.Option(help="Model size: tiny, small, base, big.")] = "tiny",
     minutes: Annotated[float | None, option(help="Train each model for this long.")] = None,
-    epochs: Epochs = None,
-    steps: Steps = None,
-    set_: Set = None,
-    seed: Seed = None,
-    threads: Threads = None,
+    epochs: cli.Epochs = None,
+    steps: cli.Steps = None,
+    set_: cli.Set = None,
+    seed: cli.Seed = None,
+    threads: cli.Threads = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is at --out.")] = False,
 ) -> None:
     """Train several models of a task on the same data and budget, and write a report; run it again to resume."""
