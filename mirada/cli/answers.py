@@ -151,9 +151,9 @@ class _Answers:
 
     def add(self, chunk: list[str], rows: list[str], failed: int) -> None:
         """Write the predictions for a chunk."""
-        size, before = self.write("".join(rows)), self.state
-        counts = before.done + len(chunk), before.answered + len(rows), before.failed + failed, before.size + size
-        self.state = _State(*counts, _mixed(before.digest, chunk))
+        before, digest = self.state, _mixed(self.state.digest, chunk)
+        size = before.size + self.write("".join(rows))
+        self.state = _State(before.done + len(chunk), before.answered + len(rows), before.failed + failed, size, digest)
 
     def write(self, text: str) -> int:
         """Write a text; returns its size in bytes."""
