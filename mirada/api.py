@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TextIO, TypedDict, TypeVar, Unpack, overload
+from typing import Any, TextIO
+
+from typing_extensions import TypeVar
 
 from mirada import config as configuration
 from mirada import models, tasks
@@ -25,44 +27,12 @@ from mirada.training.run import check_config, run
 
 __all__ = ["Model", "check", "info", "info_text", "load", "train"]
 
-M = TypeVar("M", bound=Model)
-
-
-class TrainOptions(TypedDict, total=False):
-    """The keyword options of `train`."""
-
-    out: str | Path | None
-    dev: Paths
-    source: str | Path | None
-    target: Paths
-    source_language: str | None
-    target_language: str | None
-    model: str | None
-    preset: str | None
-    minutes: float | None
-    epochs: int | None
-    steps: int | None
-    config: str | Path | None
-    settings: Mapping[str, Any] | None
-    seed: int | None
-    threads: int | None
-    device: str | None
-    base: str | Path | None
-    columns: Sequence[str]
-    resume: str | Path | None
-    overwrite: bool
-    listen: Listener | None
-
-
-@overload
-def train(files: Paths = ..., *, task: str | None = ..., **options: Unpack[TrainOptions]) -> Any: ...
-@overload
-def train(files: Paths = ..., kind: type[M] = ..., **options: Unpack[TrainOptions]) -> M: ...
+M = TypeVar("M", bound=Model, default=Any)
 
 
 def train(
     files: Paths = (),
-    kind: type[Model] | None = None,
+    kind: type[M] | None = None,
     *,
     out: str | Path | None = None,
     task: str | None = None,
@@ -86,7 +56,7 @@ def train(
     resume: str | Path | None = None,
     overwrite: bool = False,
     listen: Listener | None = None,
-) -> Any:
+) -> M:
     """Train a model from files into a bundle, and open it.
 
     Args:
@@ -124,18 +94,8 @@ def train(
         "train": {key: value for key, value in {**budget, **machine}.items() if value is not None},
     }
     if resume is not None:
-        other = (
-            given["data"],
-            out,
-            kind is None and task,
-            model,
-            preset,
-            base,
-            config,
-            overwrite,
-            "seed" in given["train"],
-        )
-        if any(other):
+        new = (out, model, preset, base, config, overwrite, given["data"], kind is None and task, seed is not None)
+        if any(new):
             raise UsageError(
                 "--resume takes the bundle alone; only the budget, --threads, --device and --set may change"
             )
@@ -161,8 +121,13 @@ def _task_of(kind: type[Model], task: str | None) -> str:
 def _resume(
     folder: Path, changes: configuration.Values, kind: type[Model] | None, listen: Listener, started: float
 ) -> Any:
+    """Resume the run in a folder with the changes that a resumed run may have, or open its finished bundle."""
+    for section, part in changes.items():
+        for key in part if isinstance(part, dict) else [None]:
+            if section != "train" or key not in MAY_CHANGE:
+                raise UsageError(f"{section}.{key}: cannot change in a resumed run; start a new one for that")
     with workspace.resumed(folder) as work:
-        values = _resumed(work, changes)
+        values = check_config(configuration.merge(configuration.read(work.run / "config.yaml"), changes))
         if kind is not None and not issubclass(tasks.find(values["task"]).model, kind):
             raise wrong_verb(values["task"], folder)
         done = status.finished(work, values, listen)
@@ -172,7 +137,7 @@ def _resume(
             try:
                 return load(folder, device=values["train"]["device"], threads=values["train"]["threads"])
             except BundleError as error:
-                listen(Event("note", {"text": f"{error}; it is written anew"}))
+                listen(Event("note", {"text": f"{error}; it is written again"}))
         return run(work, values, listen, started)
 
 
@@ -263,12 +228,3 @@ def _holds_images(files: Sequence[str] | None) -> bool:
     except OSError:  # reported when the data is read
         return False
     return bool(inside) and all(entry.is_dir() for entry in inside)
-
-
-def _resumed(work: workspace.Workspace, changes: configuration.Values) -> configuration.Values:
-    """The configuration of a run, with the changes that a resumed run may have."""
-    for section, part in changes.items():
-        for key in part if isinstance(part, dict) else [None]:
-            if section != "train" or key not in MAY_CHANGE:
-                raise UsageError(f"{section}.{key}: cannot change in a resumed run; start a new one for that")
-    return check_config(configuration.merge(configuration.read(work.run / "config.yaml"), changes))

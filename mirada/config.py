@@ -189,7 +189,7 @@ def build(sections: Mapping[str, type[Section]], values: Mapping[str, Any]) -> d
         if given is None:  # an empty section in YAML
             given = {}
         if not isinstance(given, dict):
-            problems.append(f"{name}: is a section with keys ({name}.key=value), not the value {_short(given)}")
+            problems.append(f"{name}: is a section with keys ({name}.key=value), not the value {given!r:.60}")
             continue
         try:
             built[name] = section.model_validate(given)
@@ -210,14 +210,11 @@ def nearest(name: str, valid: Iterable[str]) -> str:
 def _no_section(sections: Mapping[str, type[Section]], key: Any, value: Any) -> str:
     """Explain a name outside of all sections: a misspelt section, or a setting without its section."""
     if isinstance(value, dict):
-        if difflib.get_close_matches(str(key), sections, n=1):
-            return f"{key}: there is no such section{nearest(key, sections)}"
-        meant = "".join(_meant(sections, str(name), inner) for name, inner in value.items())
+        close = difflib.get_close_matches(str(key), sections, n=1)
+        meant = "" if close else "".join(_meant(sections, str(name), inner) for name, inner in value.items())
         return f"{key}: there is no such section{meant or nearest(key, sections)}"
-    meant = _meant(sections, str(key), value)
-    if meant:
-        return f"{key}: there is no such setting{meant}"
-    return f"{key}: there is no such setting; write section.key=value{nearest(str(key), sections)}"
+    meant = _meant(sections, str(key), value) or f"; write section.key=value{nearest(str(key), sections)}"
+    return f"{key}: there is no such setting{meant}"
 
 
 def _meant(sections: Mapping[str, type[Section]], name: str, value: Any, home: str | None = None) -> str:
@@ -250,7 +247,7 @@ def _explain(sections: Mapping[str, type[Section]], name: str, detail: ErrorDeta
         return f"{path}: {words}"
     if path in OPTIONS and isinstance(value, int | float):
         return f"{OPTIONS[path]} {value}: {words} (the setting {path})"
-    return f"{path}={_short(value)}: {words}"
+    return f"{path}={value!r:.60}: {words}"
 
 
 def _requirement(detail: ErrorDetails) -> str:
@@ -261,10 +258,6 @@ def _requirement(detail: ErrorDetails) -> str:
     if kind in WORDS:
         return WORDS[kind].format(**{**context, **limits})
     return f"{detail['msg'][0].lower()}{detail['msg'][1:]}"
-
-
-def _short(value: Any) -> str:
-    return f"{value!r:.60}"
 
 
 def dump(values: Mapping[str, Any]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
 from pathlib import Path
 
 from mirada import api, builtin
@@ -19,10 +18,11 @@ def run(out: Path, minutes: float, threads: int | None, console: Console) -> Non
     """Write the corpus to the directory `out`, train on it for so many minutes, and show the results."""
     began = time.monotonic()
     out.mkdir(parents=True, exist_ok=True)
-    _write(out / "train.tsv", builtin.training("es", "en", PAIRS))
     held_out = builtin.test("es", "en", 1000)
-    _write(out / "dev.tsv", held_out[:500])
-    _write(out / "test.tsv", held_out[500:])
+    parts = {"train": builtin.training("es", "en", PAIRS), "dev": held_out[:500], "test": held_out[500:]}
+    for name, examples in parts.items():
+        with (out / f"{name}.tsv").open("w", encoding="utf-8", newline="\n") as file:
+            builtin.write(examples, file)
     console.line(f"wrote {PAIRS:,} Spanish–English sentence pairs of the built-in language to {out / 'train.tsv'}")
     model = api.train(
         out / "train.tsv",
@@ -45,8 +45,7 @@ def run(out: Path, minutes: float, threads: int | None, console: Console) -> Non
         console.line(f"    {example.source} → {output}   ({verdict})")
     console.line("\non 500 test sentences that are not in the training set:")
     console.line(model.evaluate(out / "test.tsv").as_text())
-    look = model.attend(builtin.notes("es", "en")[0].source)
-    look.draw(out / "attention.png")
+    model.attend(builtin.notes("es", "en")[0].source).draw(out / "attention.png")
     console.line(
         f"\npictures: {out / 'es-en' / 'curves.png'} (how it learned), {out / 'attention.png'} (what it looks at)\n"
         f"all of it took {duration(time.monotonic() - began)}\n\n"
@@ -57,8 +56,3 @@ def run(out: Path, minutes: float, threads: int | None, console: Console) -> Non
         f"    mirada check your-pairs.tsv\n"
         f"    mirada train your-pairs.tsv --out my-translator"
     )
-
-
-def _write(path: Path, examples: Iterable[builtin.Example]) -> None:
-    with path.open("w", encoding="utf-8", newline="\n") as out:
-        builtin.write(examples, out)

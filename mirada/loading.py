@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from typing import Any
 
 import torch
+from typing_extensions import TypeVar
 
 from mirada import bundle as bundles
 from mirada import config as configuration
@@ -22,16 +23,10 @@ from mirada.parsing import Malformed, check
 from mirada.tasks.task import Model, Task
 from mirada.tensors import check_specs, tensor_specs
 
-M = TypeVar("M", bound=Model)
+M = TypeVar("M", bound=Model, default=Any)
 
 
-@overload
-def load(path: str | Path, *, device: str = ..., threads: int | None = ...) -> Any: ...
-@overload
-def load(path: str | Path, kind: type[M], *, device: str = ..., threads: int | None = ...) -> M: ...
-
-
-def load(path: str | Path, kind: type[Model] = Model, *, device: str = "auto", threads: int | None = None) -> Any:
+def load(path: str | Path, kind: type[M] | None = None, *, device: str = "auto", threads: int | None = None) -> M:
     """Open a bundle. Its task decides the class of the result: TranslationModel, ClassificationModel, …
 
     With `kind` the result is typed, and a bundle of another task is refused: `load("es-en", TranslationModel)`.
@@ -40,7 +35,7 @@ def load(path: str | Path, kind: type[Model] = Model, *, device: str = "auto", t
     check_path(path, "path")
     found = bundles.read(Path(path))
     task = task_of(found)
-    if not issubclass(task.model, kind):
+    if kind is not None and not issubclass(task.model, kind):
         raise wrong_verb(task.name, path)
     where = select_device(device, threads)
     config = found.path / "config.yaml"
@@ -59,7 +54,8 @@ def load(path: str | Path, kind: type[Model] = Model, *, device: str = "auto", t
     if isinstance(network, Stepwise):
         lay_out(network)
     values = {**found.config, **{name: section.model_dump(mode="json") for name, section in built.items()}}
-    return task.model(found.path, found.card, values, network, preprocessor, where)
+    model: Any = task.model(found.path, found.card, values, network, preprocessor, where)
+    return model  # of the class `kind`, as checked above
 
 
 def wrong_verb(task: str, path: str | Path) -> UsageError:
@@ -107,40 +103,33 @@ def _whole(about: dict[str, Any], path: Path) -> dict[str, Any]:
     return {**check(Card, about).model_dump(by_alias=True), "data": data, "config": about["config"]}
 
 
-def imported(about: dict[str, Any]) -> tuple[str, str] | None:
-    """The origin of an imported model."""
-    found = about.get("imported")
-    return ("imported", "; ".join([f"{found['type']} from {found['from']}", *found["notes"]])) if found else None
-
-
 def info_text(path: str | Path) -> str:
     """The description of a bundle, as text."""
     about = _whole(info(path), Path(path))
     data, run, model = about["data"], about["training"], about["config"]["model"]
-    origin = imported(about)
+    origin = about["imported"]
     unknown = ("data", "dev") if origin else ()  # an imported model has no data
+    if origin:
+        history = [("imported", "; ".join([f"{origin['type']} from {origin['from']}", *origin["notes"]]))]
+    else:
+        length = f"{counted(run['steps'], 'step')}, {run['epochs']:g} epochs, {run['seconds'] / 60:.1f} minutes"
+        machine = f"{run['device']} with {counted(run['threads'], 'thread')}"
+        end = "" if run["finished"] else " (not finished)"
+        history = [("training", f"{length} on {machine}{end}"), ("data id", data["fingerprint"][:16])]
     lines = [
         ("task", about["task"]),
         ("model", f"{about['model']}, {about['parameters']:,} parameters"),
         ("sizes", ", ".join(f"{key} {value}" for key, value in model.items() if key != "name" and value is not None)),
         *(line for line in tasks.find(about["task"]).describe(about) if line[0] not in unknown),
-        origin
-        or (
-            "training",
-            f"{counted(run['steps'], 'step')}, {run['epochs']:g} epochs, {run['seconds'] / 60:.1f} minutes "
-            f"on {run['device']} with {counted(run['threads'], 'thread')}"
-            + ("" if run["finished"] else " (not finished)"),
-        ),
-        *([] if origin else [("data id", data["fingerprint"][:16])]),
+        *history,
         ("written by", ", ".join(f"{name} {version}" for name, version in about["software"].items())),
     ]
-    scores = (about["scores"] or {}).get("scores", [])
     for part, title in (("new", "on its dev set"), ("old", "on the base's")) if about["base"] else ():
         before, after = about["base"]["before"].get(part), (about["base"].get("after") or {}).get(part)
         if before and after:
             name = next(iter(after))
             lines.append(("base", f"{title}: {name} {before[name]:.1f} before, {after[name]:.1f} now"))
-    for score in scores:
+    for score in (about["scores"] or {}).get("scores", []):
         lines.append((score["name"], f"{score['value']:,.{score['digits']}f}   {score['signature']}"))
     return aligned(lines)
 

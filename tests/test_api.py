@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, assert_type
 
 import pytest
 
@@ -71,8 +71,11 @@ def test_the_check_sees_a_heavy_import() -> None:
 
 def test_a_kind_makes_the_result_typed(trained: TranslationModel, toy_tsv: Path, tmp_path: Path) -> None:
     loaded = mirada.load(trained.path, TranslationModel)
+    assert_type(loaded, TranslationModel)
     assert loaded.translate("el gato ve el tren").text == "the cat sees the train"
+    assert_type(mirada.load(trained.path), Any)  # a bundle's class is known when it is opened
     made = mirada.train(toy_tsv, TranslationModel, out=tmp_path / "b", steps=1, settings=toy.TINY)
+    assert_type(made, TranslationModel)
     assert isinstance(made, TranslationModel)
     again = mirada.train(kind=TranslationModel, resume=tmp_path / "b", steps=2)
     assert again.card["training"]["steps"] == 2
@@ -84,7 +87,7 @@ def test_a_bundle_of_another_kind_is_refused(trained: TranslationModel, toy_tsv:
     with pytest.raises(UsageError, match="is a model for translation"):
         mirada.train(kind=mirada.TaggingModel, resume=trained.path)
     with pytest.raises(UsageError, match="kind=TaggingModel: is for tagging, not for translation"):
-        mirada.train(toy_tsv, mirada.TaggingModel, task="translation", out=tmp_path / "b")  # type: ignore[call-overload]
+        mirada.train(toy_tsv, mirada.TaggingModel, task="translation", out=tmp_path / "b")
     with pytest.raises(UsageError, match="kind=Model: is not the class"):
         mirada.train(toy_tsv, mirada.Model, out=tmp_path / "b")
 

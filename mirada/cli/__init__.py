@@ -1,4 +1,4 @@
-"""The command line: a verb a function, each one library call. Errors become one line and an exit code.
+"""The command line: each verb is a function and one library call. Errors become one line and an exit code.
 
 0 done   1 the task failed   2 wrong use   130 interrupted, and saved
 
@@ -16,12 +16,12 @@ from typing import Any
 import typer
 
 from mirada import tasks
-from mirada.cli import builtin, evaluate, exchange, info, look, train
-from mirada.cli.app import app, say
+from mirada.cli import app, builtin, exchange, info, predict, train
+from mirada.cli.app import say
 from mirada.device import keep_memory
 from mirada.errors import MiradaError
 
-__all__ = ["builtin", "evaluate", "exchange", "info", "look", "main", "train"]
+__all__ = ["app", "builtin", "exchange", "info", "main", "predict", "train"]
 
 WrongUse: type[Exception] = typer.BadParameter.__bases__[0]
 """What typer raises for a missing argument or an unknown option."""
@@ -38,7 +38,7 @@ def register_tasks() -> None:
     for name, package in tasks.packages().items():
         try:
             if find_spec(f"{package}.command"):
-                import_module(f"{package}.command").register(app)
+                import_module(f"{package}.command").register(app.app)
         except Exception as error:
             if package.startswith("mirada."):
                 raise
@@ -52,7 +52,7 @@ def main() -> None:
     """Run the command line; a user's mistake is one line, never a stack trace."""
     keep_memory()
     try:
-        code = app(sys.argv[1:] or ["--help"], standalone_mode=False)
+        code = app.app(sys.argv[1:] or ["--help"], standalone_mode=False)
     except MiradaError as error:
         say(f"mirada: {error}")
         sys.exit(error.exit_code)

@@ -8,27 +8,28 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import io
 import json
 import os
 import sys
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from mirada.cli.app import say
+from mirada.cli.app import quiet, say
 from mirada.cli.input import Given
 from mirada.cli.output import cannot_write, check_new, standard_output
-from mirada.cli.progress import Progress
+from mirada.console import Console, duration
 from mirada.errors import Interrupted, MiradaError, UsageError
 from mirada.files import sync_folder, write_text
 from mirada.predictions import Prediction
 
 SAVE_SECONDS = 1.0
 """How often the state of the file is recorded; a kill loses the work since then."""
+
+PATIENCE = 2.0
+"""Seconds before progress is shown; most jobs are done by then."""
 
 Job = dict[str, Any]
 """What decides the predictions besides the input: the verb, the bundle, the options."""
@@ -83,8 +84,8 @@ def write_answers(
     """
     for _ in predict(Lines([])):  # wrong options are refused before anything is written
         pass
-    answers: _Answers = _Stdout() if out is None else _Partial(out, {**job, "json": json_}, finish)
-    progress = Progress(given, shown=out is not None or not sys.stdout.isatty())
+    answers = _Answers() if out is None else _Partial(out, {**job, "json": json_}, finish)
+    progress = _Progress(given, shown=out is not None or not sys.stdout.isatty())
     try:
         with answers, progress:
             for chunk in answers.remaining(given):
@@ -126,10 +127,6 @@ class _State(NamedTuple):
     digest: str = hashlib.sha256().hexdigest()
     """A chained digest of all inputs that are done."""
 
-    def after(self, chunk: list[str], rows: list[str], failed: int, size: int) -> _State:
-        digest = _mixed(self.digest, chunk)
-        return _State(self.done + len(chunk), self.answered + len(rows), self.failed + failed, self.size + size, digest)
-
 
 def _mixed(digest: str, inputs: list[str]) -> str:
     for text in inputs:
@@ -137,13 +134,13 @@ def _mixed(digest: str, inputs: list[str]) -> str:
     return digest
 
 
-class _Answers(ABC):
-    """Where predictions are written to."""
+class _Answers:
+    """Writes predictions to standard output."""
 
     state = _State()
 
     def __enter__(self) -> None:
-        return
+        self._sink = standard_output()
 
     def __exit__(self, *_: object) -> None:
         return
@@ -154,13 +151,15 @@ class _Answers(ABC):
 
     def add(self, chunk: list[str], rows: list[str], failed: int) -> None:
         """Write the predictions for a chunk."""
-        content = "".join(rows)
-        state = self.state.after(chunk, rows, failed, self.write(content))
-        self.state = state
+        before, digest = self.state, _mixed(self.state.digest, chunk)
+        size = before.size + self.write("".join(rows))
+        self.state = _State(before.done + len(chunk), before.answered + len(rows), before.failed + failed, size, digest)
 
-    @abstractmethod
     def write(self, text: str) -> int:
         """Write a text; returns its size in bytes."""
+        self._sink.write(text)
+        self._sink.flush()
+        return len(text)
 
     def finish(self) -> None:
         return
@@ -170,18 +169,8 @@ class _Answers(ABC):
         return ""
 
 
-class _Stdout(_Answers):
-    def __init__(self) -> None:
-        self._sink = standard_output()
-
-    def write(self, text: str) -> int:
-        self._sink.write(text)
-        self._sink.flush()
-        return len(text)
-
-
 class _Partial(_Answers):
-    """`<out>.partial`, and the record of what it belongs to and how far it is."""
+    """Writes predictions to `<out>.partial`, with a record of what it belongs to and how far it is."""
 
     def __init__(self, out: Path, job: Job, make: Callable[[Path], None] | None):
         check_new(out, "--out")
@@ -191,29 +180,20 @@ class _Partial(_Answers):
         self._ours = True  # False once the input turns out to be another one
         self._saved = 0.0
         self._finished = False
-        self._file: io.FileIO | None = None
         if self.partial.exists() and (self.partial.stat().st_size or self.record.exists()):
-            self.state = self._found()
+            self._open_record()
 
     def __enter__(self) -> None:
-        try:
-            file = open(self.partial, "r+b" if self.partial.exists() else "x+b", buffering=0)
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            file.truncate(self.state.size)
-            file.seek(self.state.size)
-        except BlockingIOError:
-            raise UsageError(
-                f"--out {self.out}: another process is writing it; wait for it, or choose another name"
-            ) from None
-        except OSError as error:
-            raise cannot_write("--out", self.out, error) from None
-        self._file = file
+        with self._writing():
+            self._file = open(self.partial, "r+b" if self.partial.exists() else "x+b", buffering=0)
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._file.truncate(self.state.size)
+            self._file.seek(self.state.size)
         if self.state.done:
             say(f"continuing {self.partial} after {self.state.done:,} lines")
         self._save()
 
     def __exit__(self, *_: object) -> None:
-        assert self._file is not None
         if not self._finished:
             with suppress(OSError, UsageError):  # a disk that is full: the record of the last second holds
                 self._file.truncate(self.state.size)
@@ -222,6 +202,18 @@ class _Partial(_Answers):
                 self.partial.unlink(missing_ok=True)
                 self.record.unlink(missing_ok=True)
         self._file.close()
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Refuse an `out` that cannot be written, with the reason."""
+        try:
+            yield
+        except BlockingIOError:
+            raise UsageError(
+                f"--out {self.out}: another process is writing it; wait for it, or choose another name"
+            ) from None
+        except OSError as error:
+            raise cannot_write("--out", self.out, error) from None
 
     def remaining(self, given: Given) -> Iterator[list[str]]:
         skip, digest = self.state.done, _State().digest
@@ -248,33 +240,28 @@ class _Partial(_Answers):
             self._save()
 
     def write(self, text: str) -> int:
-        assert self._file is not None
         content = text.encode("utf-8", "surrogateescape")
         rest = memoryview(content)
-        try:
+        with self._writing():
             while rest:
                 rest = rest[self._file.write(rest) :]
-        except OSError as error:
-            raise cannot_write("--out", self.out, error) from None
         return len(content)
 
     def finish(self) -> None:
-        assert self._file is not None
         check_new(self.out, "--out")
         self._finished = True
         try:
-            os.fsync(self._file.fileno())
-            if self._make is None:
-                os.replace(self.partial, self.out)
-            else:
-                self._make(self.partial)
-                self.partial.unlink()
-            self.record.unlink(missing_ok=True)
-            sync_folder(self.out.parent)
-        except BaseException as error:
+            with self._writing():
+                os.fsync(self._file.fileno())
+                if self._make is None:
+                    os.replace(self.partial, self.out)
+                else:
+                    self._make(self.partial)
+                    self.partial.unlink()
+                self.record.unlink(missing_ok=True)
+                sync_folder(self.out.parent)
+        except BaseException:
             self._finished = self.out.exists()
-            if isinstance(error, OSError):
-                raise cannot_write("--out", self.out, error) from None
             raise
 
     def hint(self) -> str:
@@ -282,19 +269,17 @@ class _Partial(_Answers):
         return f", kept in {self.partial}; the same command continues it" if kept else ""
 
     def _save(self) -> None:
-        try:
+        with self._writing():
             write_text(self.record, json.dumps({"job": self.job, **self.state._asdict()}, indent=2))
-        except OSError as error:
-            raise cannot_write("--out", self.out, error) from None
         self._saved = time.monotonic()
 
-    def _found(self) -> _State:
-        """The state that an earlier call of the same job left."""
+    def _open_record(self) -> None:
+        """Read the state that an earlier call of the same job left."""
         try:
             found = json.loads(self.record.read_bytes())
-            job = dict(found["job"])
-            done, answered, failed, size = (_count(found[key]) for key in ("done", "answered", "failed", "size"))
-            state = _State(done, answered, failed, size, str(found["digest"]))
+            job, state = dict(found["job"]), _State(*(found[key] for key in _State._fields))
+            if not all(isinstance(count, int) and count >= 0 for count in state[:-1]):
+                raise ValueError
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             raise UsageError(
                 f"--out {self.out}: {self.partial} is in the way, and no record says what it is; delete or rename it"
@@ -305,7 +290,6 @@ class _Partial(_Answers):
             raise self._other(f"another {others[0]}")
         if self.partial.stat().st_size < state.size:
             raise UsageError(f"--out {self.out}: {self.partial} was altered since; delete it to begin again")
-        return state
 
     def _other(self, what: str) -> UsageError:
         return UsageError(
@@ -314,7 +298,47 @@ class _Partial(_Answers):
         )
 
 
-def _count(value: object) -> int:
-    if not isinstance(value, int) or value < 0:
-        raise ValueError
-    return value
+class _Progress:
+    """Shows what is done, the speed and the time left on standard error, unless --quiet."""
+
+    def __init__(self, given: Given, shown: bool = True):
+        self.given = given
+        self.shown = shown and not quiet()
+        self._console = Console()
+        self._live = False
+        self._began = time.monotonic()
+        self._first: int | None = None
+        self._done = 0
+
+    def __enter__(self) -> _Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._live:
+            self._console.__exit__(None, None, None)
+
+    def start(self, done: int) -> None:
+        """Start a chunk, after `done` inputs."""
+        if self._first is None:
+            self._first, self._began = done, time.monotonic()
+        self._done = done
+        self(0)
+
+    def __call__(self, more: int) -> None:
+        """Report that so many of this chunk are done."""
+        seconds = time.monotonic() - self._began
+        if not self.shown or seconds < PATIENCE:
+            return
+        if not self._live:
+            self._console.__enter__()
+            self._live = True
+        total, done = self.given.total, self._done + more
+        done = min(done, total) if total else done
+        speed = (done - (self._first or 0)) / seconds
+        left = f", {duration((total - done) / speed)} left" if total and speed else ""
+        self._console.passing(f"{self.far(done)}, {speed:,.1f} {self.given.unit}/s{left}")
+
+    def far(self, done: int) -> str:
+        """How many of how many are done, in words."""
+        total = self.given.total
+        return f"{done:,} of {total:,} {self.given.unit}" if total else f"{done:,} {self.given.unit}"

@@ -6,7 +6,7 @@ import inspect
 import sys
 import time
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args
 
@@ -23,12 +23,16 @@ PANELS = (TRAIN, USE, LOOK, DATA, EXCHANGE, OTHER) = (
 )  # fmt: skip
 """The groups of verbs in `mirada --help`, in their order."""
 
+option = partial(typer.Option, show_default=False)
+argument = partial(typer.Argument, show_default=False)
+"""Those whose default goes without saying."""
+
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show how long each step takes.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only results and errors.")]
 
 
 class Program(typer.Typer):
-    """The command line: a verb a function, in one of the panels of its help; each takes --verbose and --quiet too."""
+    """The command line: each verb is a function, in a panel of the help, and takes --verbose and --quiet too."""
 
     def command(self, name: str | None = None, *, panel: str = OTHER, **kwargs: Any) -> Callable[[F], F]:
         def verb(function: F) -> F:
@@ -75,11 +79,11 @@ def _refuse_empty(parameter: inspect.Parameter) -> None:
         return
     declared = [name for name in (info.default, *(info.param_decls or ())) if str(name).startswith("--")]
     name = declared[0] if declared else "--" * option + parameter.name.replace("_", "-")
-    way_out = "leave the option out, or give it a value" if option else "give a name"
+    hint = "leave the option out, or give it a value" if option else "give a name"
 
     def parse(text: str) -> Any:
         if not text:
-            raise UsageError(f'{name} "": is empty; {way_out}')
+            raise UsageError(f'{name} "": is empty; {hint}')
         return meant(text)
 
     info.parser = parse
@@ -96,34 +100,26 @@ app = Program(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Bundle = Annotated[
-    Path, typer.Argument(help="The bundle: a directory that `mirada train --out` wrote.", show_default=False)
-]
+Bundle = Annotated[Path, argument(help="The bundle: a directory that `mirada train --out` wrote.")]
 Pairs = Annotated[
     list[Path] | None,
-    typer.Argument(
-        help="Data files of the task: sentence pairs (TSV, CSV, TMX, PO, …), a table, a text, a folder of images.",
-        show_default=False,
+    argument(
+        help="Data files of the task: sentence pairs (TSV, CSV, TMX, PO, …), a table, a text, a folder of images."
     ),
 ]
-SourceFile = Annotated[
-    Path | None,
-    typer.Option(help="A file of source sentences, one per line; requires --target.", show_default=False),
-]
+SourceFile = Annotated[Path | None, option(help="A file of source sentences, one per line; requires --target.")]
 TargetFiles = Annotated[
-    list[Path] | None,
-    typer.Option(help="A file of their translations, one per line; requires --source.", show_default=False),
+    list[Path] | None, option(help="A file of their translations, one per line; requires --source.")
 ]
 Texts = Annotated[
-    list[str] | None,
-    typer.Argument(help="Texts (for image models: image files or .npz); default: lines of stdin.", show_default=False),
+    list[str] | None, argument(help="Texts (for image models: image files or .npz); default: lines of stdin.")
 ]
-File = Annotated[Path | None, typer.Option(help="Read the lines of this file.", show_default=False)]
+File = Annotated[Path | None, option(help="Read the lines of this file.")]
 Out = Annotated[Path | None, typer.Option(help="Write to this new file.", show_default="standard output")]
 Threads = Annotated[int | None, typer.Option(help="CPU threads to use.", show_default="one per core")]
 Device = Annotated[str | None, typer.Option(help="Device to compute on: auto, cpu, cuda, …", show_default="auto")]
-From = Annotated[str | None, typer.Option("--from", help="Source language: es", show_default=False)]
-To = Annotated[str | None, typer.Option("--to", help="Target language: en", show_default=False)]
+From = Annotated[str | None, option("--from", help="Source language: es")]
+To = Annotated[str | None, option("--to", help="Target language: en")]
 Task = Annotated[
     str | None,
     typer.Option(
@@ -131,13 +127,22 @@ Task = Annotated[
         show_default="translation",
     ),
 ]
-Columns = Annotated[
-    str | None,
-    typer.Option("--columns", "--column", help="Columns by name or number: --columns es,en", show_default=False),
+Architecture = Annotated[
+    str | None, typer.Option(help="The architecture (see `mirada models`).", show_default="by the task: transformer, …")
 ]
+DevSet = Annotated[
+    list[Path] | None,
+    typer.Option(help="The dev set; for two files, give it twice.", show_default="a part is held out"),
+]
+Epochs = Annotated[int | None, option(help="Train for this many passes over the data.")]
+Steps = Annotated[int | None, option(help="Train for this many optimizer steps.")]
+Seed = Annotated[
+    int | None,
+    typer.Option(help="Seed of all random numbers: data order, initial weights, dropout.", show_default="1"),
+]
+Columns = Annotated[str | None, option("--columns", "--column", help="Columns by name or number: --columns es,en")]
 Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", help="Change a setting (see `mirada settings`): --set train.lr=0.001", show_default=False),
+    list[str] | None, option("--set", help="Change a setting (see `mirada settings`): --set train.lr=0.001")
 ]
 AsText = Annotated[bool, typer.Option("--as-text", help="Read --file as lines of text whatever its format.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, one line per result.")]
@@ -147,11 +152,8 @@ Temperature = Annotated[
     float | None,
     typer.Option(help="Sampling temperature: below 1 likely tokens get likelier, above 1 less so.", show_default="1"),
 ]
-TopK = Annotated[int | None, typer.Option(help="Sample among the k likeliest tokens only.", show_default=False)]
-TopP = Annotated[
-    float | None,
-    typer.Option(help="Sample among the likeliest tokens with this total probability only.", show_default=False),
-]
+TopK = Annotated[int | None, option(help="Sample among the k likeliest tokens only.")]
+TopP = Annotated[float | None, option(help="Sample among the likeliest tokens with this total probability only.")]
 SampleSeed = Annotated[int | None, typer.Option(help="Random seed for sampling.", show_default="0")]
 
 _verbosity = NORMAL

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from mirada.cli.app import DATA, TRAIN, Threads, app, note, verbosity
+from mirada.cli.app import DATA, TRAIN, Threads, app, note, option, verbosity
 from mirada.cli.output import check_new, new_binary, new_file
 from mirada.errors import UsageError, counted
 
@@ -16,22 +16,17 @@ from mirada.errors import UsageError, counted
 @app.command(panel=DATA)
 def corpus(
     languages: Annotated[str, typer.Argument(help="es-en, pt-es, …: from Spanish, English, Portuguese to another.")],
-    out: Annotated[
-        Path, typer.Option(help="The TSV file to write: source, tab, all translations.", show_default=False)
-    ],
+    out: Annotated[Path, option(help="The TSV file to write: source, tab, all translations.")],
     pairs: Annotated[int, typer.Option(help="How many pairs to write.")] = 10_000,
     seed: Annotated[int, typer.Option(help="Random seed: another one gives other sentences.")] = 0,
     part: Annotated[str, typer.Option(help="The split to write: training or test (disjoint).")] = "training",
-    alignments: Annotated[
-        Path | None,
-        typer.Option(help="Write word alignments to this file: 0-0 1-2 …", show_default=False),
-    ] = None,
+    alignments: Annotated[Path | None, option(help="Write word alignments to this file: 0-0 1-2 …")] = None,
 ) -> None:
     """Write sentence pairs of the built-in language to a file, with word alignments if wanted."""
     from mirada import builtin
 
-    for path, option in ((out, "--out"), (alignments, "--alignments")):
-        check_new(path, option)
+    for path, name in ((out, "--out"), (alignments, "--alignments")):
+        check_new(path, name)
     with ExitStack() as stack:
         aligned = stack.enter_context(new_file(alignments, "--alignments")) if alignments else None
         examples = builtin.choose(languages, part, pairs, seed)
@@ -57,7 +52,7 @@ def demo(
 
 @app.command(panel=DATA)
 def shapes(
-    out: Annotated[Path, typer.Option(help="The folder to write; with --moving, an .npz file.", show_default=False)],
+    out: Annotated[Path, option(help="The folder to write; with --moving, an .npz file.")],
     moving: Annotated[bool, typer.Option("--moving", help="Write videos, labelled with their direction.")] = False,
     language: Annotated[str, typer.Option(help="Language of the captions: es, en, pt.")] = "es",
     count: Annotated[int, typer.Option(help="How many images or videos to write.")] = 3000,

@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from mirada.cli.app import EXCHANGE, app, note, say
+from mirada.cli.app import EXCHANGE, app, argument, note, option, say
 from mirada.errors import UsageError
 
 
@@ -15,12 +13,9 @@ from mirada.errors import UsageError
 def import_(
     checkpoint: Annotated[
         Path,
-        typer.Argument(
-            help="A directory with config.json, model.safetensors and a tokenizer: BERT, GPT-2, Marian, ViT.",
-            show_default=False,
-        ),
+        argument(help="A directory with config.json, model.safetensors and a tokenizer: BERT, GPT-2, Marian, ViT."),
     ],
-    out: Annotated[Path | None, typer.Option(help="The directory to write the bundle to.", show_default=False)] = None,
+    out: Annotated[Path | None, option(help="The directory to write the bundle to.")] = None,
 ) -> None:
     """Convert a published checkpoint in Hugging Face's layout into a bundle; no code in it is run."""
     from mirada.bundle import read_card

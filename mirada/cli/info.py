@@ -1,14 +1,18 @@
-"""Verbs that describe: bundles, models, settings."""
+"""Verbs that describe bundles, models and settings, and look inside a trained model."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from mirada.cli.answers import formatted
-from mirada.cli.app import LOOK, TRAIN, Bundle, Json, Task, app
+from mirada.cli.app import LOOK, TRAIN, Architecture, Bundle, Json, Task, app, argument, note, option, say
+from mirada.cli.predict import load
+
+Picture = Annotated[Path | None, option("--picture", help="Draw them to this PNG file.")]
 
 
 @app.command(panel=LOOK)
@@ -28,53 +32,31 @@ def models(
     from mirada.models import lineage
 
     if sizes:
-        _sizes(json_)
-        return
-    rows = lineage()
+        from mirada.exchange.sizes import sizes as published
+    rows = published() if sizes else lineage()
     if json_:
         print(json.dumps(rows, indent=2, ensure_ascii=False))
         return
+    if sizes:
+        print(f"name              year  layers   width  heads  context  vocabulary  {'parameters':>15}")
     width = max(len(row["name"]) for row in rows)
     for row in rows:
-        print(f"{row['name']:<{width}}  {row['year']}  {row['formula']:<38}  {row['paper']}")
-        print(f"{'':<{width + 8}}{', '.join(row['tasks'])}")
-
-
-def _sizes(json_: bool) -> None:
-    from mirada.exchange.sizes import sizes
-
-    rows = sizes()
-    if json_:
-        print(json.dumps(rows, indent=2, ensure_ascii=False))
-        return
-    shape = "{:<16}  {:>4}  {:>6}  {:>6}  {:>5}  {:>7}  {:>10}  {:>15}  {}"
-    print(shape.format("name", "year", "layers", "width", "heads", "context", "vocabulary", "parameters", ""))
-    for row in rows:
-        context = f"{row['context']:,}" if row["context"] else "any"
-        numbers = (f"{row[key]:,}" for key in ("vocabulary", "parameters"))
-        print(
-            shape.format(
-                row["name"],
-                row["year"],
-                row["layers"],
-                f"{row['width']:,}",
-                row["heads"],
-                context,
-                *numbers,
-                row["note"],
+        if sizes:
+            context = f"{row['context']:,}" if row["context"] else "any"
+            print(
+                f"{row['name']:<16}  {row['year']}  {row['layers']:>6}  {row['width']:>6,}  {row['heads']:>5}  "
+                f"{context:>7}  {row['vocabulary']:>10,}  {row['parameters']:>15,}  {row['note']}"
             )
-        )
+        else:
+            print(f"{row['name']:<{width}}  {row['year']}  {row['formula']:<38}  {row['paper']}")
+            print(f"{'':<{width + 8}}{', '.join(row['tasks'])}")
 
 
 @app.command(panel=TRAIN)
 def settings(
-    name: Annotated[
-        str | None, typer.Argument(help="A section (train) or a setting (train.lr) to show.", show_default=False)
-    ] = None,
+    name: Annotated[str | None, argument(help="A section (train) or a setting (train.lr) to show.")] = None,
     task: Task = None,
-    model: Annotated[
-        str | None, typer.Option(help="The architecture (see `mirada models`).", show_default="by the task")
-    ] = None,
+    model: Architecture = None,
     json_: Json = False,
 ) -> None:
     """List every setting of `--set` and `--config`: its type, default and meaning."""
@@ -82,3 +64,44 @@ def settings(
 
     for setting in list_settings(name, task, model):
         print(formatted(setting, json_))
+
+
+@app.command(panel=LOOK)
+def neighbours(
+    bundle: Bundle,
+    words: Annotated[list[str], argument(help="One word or several.")],
+    count: Annotated[int, typer.Option(help="Number of neighbours of each word.")] = 10,
+    side: Annotated[str, typer.Option(help="Whose embeddings, for a translator: source or target.")] = "source",
+    fragments: Annotated[bool, typer.Option("--fragments", help="List beginnings of words, too.")] = False,
+    picture: Picture = None,
+    json_: Json = False,
+) -> None:
+    """List the words whose embeddings are nearest to a word's."""
+    model = load(bundle, None, None)
+    embeddings = model.embeddings(side)
+    if not fragments and embeddings.tokenizer.unit == "subwords" and embeddings.whole_words is None:
+        note("mirada: without its dev set the bundle does not tell words from fragments; both are listed")
+    for word in words:
+        found = model.neighbours(word, count, side=side, fragments=fragments)
+        for remark in found.notes:
+            say(f"mirada: {remark}")
+        print(formatted(found, json_))
+    if picture is not None:
+        embeddings.draw(words, picture)
+
+
+@app.command(panel=LOOK)
+def gradients(
+    bundles: Annotated[list[Path], argument(help="Bundles of recurrent models.")],
+    text: Annotated[str, option(help="The text to process; a few dozen words show most.")],
+    picture: Picture = None,
+    json_: Json = False,
+) -> None:
+    """Show how far back recurrent models learn: the gradient by distance, and W's largest singular value."""
+    from mirada.inspection.gradients import draw_gradients
+
+    found = [load(bundle, None, None).gradients(text) for bundle in bundles]
+    for fading in found:
+        print(formatted(fading, json_))
+    if picture is not None:
+        draw_gradients(found, picture)

@@ -1,20 +1,26 @@
-"""Verbs that predict something for each line of the input: a task registers a function, the rest is done here."""
+"""Verbs that use a model: `evaluate`, and those that predict something for each line of the input.
+
+For the latter a task registers a function; the rest is done here.
+"""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
-from mirada.cli.answers import Job, Lines, Predict, job_of, write_answers
-from mirada.cli.app import USE, AsText, Bundle, Device, File, Json, Out, Program, Texts, Threads
+from mirada.cli import app as cli
+from mirada.cli.answers import Job, Lines, Predict, formatted, job_of, write_answers
+from mirada.cli.app import USE, Program, app, argument, listed, say
 from mirada.cli.input import Given
 from mirada.cli.output import check_new
 from mirada.errors import UsageError
 from mirada.predictions import Prediction
+
+__all__ = ["Lines", "answer", "evaluate", "load", "predicts"]
 
 Function = Callable[..., Iterable[Prediction]]
 """From a model, `Lines` and the verb's own options to predictions."""
@@ -43,90 +49,61 @@ def predicts(app: Program, task: str, **reading: Any) -> Callable[[Function], Fu
 
 def _command(verb: str) -> Callable[..., None]:
     """The command of a verb: the common arguments, and the options of all tasks that share it."""
-
-    def common(
-        bundle: Bundle,
-        texts: Texts = None,
-        file: File = None,
-        out: Out = None,
-        as_text: AsText = False,
-        json_: Json = False,
-        threads: Threads = None,
-        device: Device = None,
-    ) -> None: ...
-
-    functions = {task: function for task, (function, _) in _VERBS[verb].items()}
+    registered = _VERBS[verb]
     own: dict[str, inspect.Parameter] = {}
-    for function in functions.values():
+    for function, _ in registered.values():
         own = {**_options(function), **own}
 
-    def command(**given: Any) -> None:
-        _run(verb, **{name: given.pop(name) for name in shared}, options=given)
+    def command(
+        bundle: cli.Bundle,
+        texts: cli.Texts = None,
+        file: cli.File = None,
+        out: cli.Out = None,
+        as_text: cli.AsText = False,
+        json_: cli.Json = False,
+        threads: cli.Threads = None,
+        device: cli.Device = None,
+        **options: Any,
+    ) -> None:
+        from mirada.bundle import read_card
+        from mirada.loading import wrong_verb
 
-    shared = inspect.signature(common, eval_str=True).parameters
-    parameters = [*shared.values(), *own.values()]
+        check_new(out, "--out")
+        task = read_card(bundle)["task"]
+        if task not in registered:
+            raise wrong_verb(task, bundle)
+        function, reading = registered[task]
+        given = Given(texts, file, as_text=as_text, **reading)
+        known = _options(function)
+        for name, value in options.items():
+            if name not in known and value != own[name].default:
+                option = f"--{name.replace('_', '-')}"
+                raise UsageError(f"{option}: {bundle} is a model for {task}, which has no such option; leave it out")
+        wanted = {name: value for name, value in options.items() if name in known}
+        model = load(bundle, device, threads)
+        answer(given, out, job_of(verb, bundle, **wanted), lambda lines: function(model, lines, **wanted), json_)
+
+    *shared, _ = inspect.signature(command, eval_str=True).parameters.values()
+    last = ("json_", "threads", "device")  # in the help, after the options of the tasks
+    parameters = sorted((*shared, *own.values()), key=lambda one: one.name in last)
+    keywords = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in parameters]
     command.__name__ = verb
-    command.__doc__ = "\n\n".join(inspect.getdoc(function) or "" for function in functions.values())
-    command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        sorted((one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in parameters), key=_last)
-    )
+    command.__doc__ = "\n\n".join(inspect.getdoc(function) or "" for function, _ in registered.values())
+    command.__signature__ = inspect.Signature(keywords)  # type: ignore[attr-defined]
     return command
 
 
 def _options(function: Function) -> dict[str, inspect.Parameter]:
-    """A function's parameters behind the model and the lines."""
+    """A function's parameters after the model and the lines."""
     _, _, *own = inspect.signature(function, eval_str=True).parameters.values()
     return {one.name: one for one in own}
-
-
-def _last(parameter: inspect.Parameter) -> bool:
-    """Options that all verbs have come last in the help."""
-    return parameter.name in ("json_", "threads", "device")
-
-
-def _run(
-    verb: str,
-    bundle: Path,
-    texts: list[str] | None,
-    file: Path | None,
-    out: Path | None,
-    as_text: bool,
-    json_: bool,
-    threads: int | None,
-    device: str | None,
-    options: dict[str, Any],
-) -> None:
-    check_new(out, "--out")
-    task = task_of(bundle, verb)
-    function, reading = _VERBS[verb][task]
-    given = Given(texts, file, as_text=as_text, **reading)
-    defaults = {name: one.default for task in _VERBS[verb] for name, one in _options(_VERBS[verb][task][0]).items()}
-    known = _options(function)
-    for name, value in options.items():
-        if name not in known and value != defaults[name]:
-            option = f"--{name.replace('_', '-')}"
-            raise UsageError(f"{option}: {bundle} is a model for {task}, which has no such option; leave it out")
-    own = {name: value for name, value in options.items() if name in known}
-    model = load(bundle, device, threads)
-    answer(given, out, job_of(verb, bundle, **own), lambda lines: function(model, lines, **own), json_)
-
-
-def task_of(bundle: Path, verb: str) -> str:
-    """The task of a bundle, if the verb serves it."""
-    from mirada.bundle import read_card
-    from mirada.loading import wrong_verb
-
-    task: str = read_card(bundle)["task"]
-    if task not in _VERBS[verb]:
-        raise wrong_verb(task, bundle)
-    return task
 
 
 def load(bundle: Path, device: str | None, threads: int | None, kind: Any = None) -> Any:
     """Open a bundle with the options --device and --threads."""
     from mirada import api
 
-    return api.load(bundle, kind or api.Model, device=device or "auto", threads=threads)
+    return api.load(bundle, kind, device=device or "auto", threads=threads)
 
 
 def answer(given: Given, out: Path | None, job: Job, predict: Predict, json_: bool) -> None:
@@ -135,4 +112,33 @@ def answer(given: Given, out: Path | None, job: Job, predict: Predict, json_: bo
         raise typer.Exit(1)
 
 
-__all__ = ["Lines", "answer", "load", "predicts"]
+@app.command(panel=USE)
+def evaluate(
+    bundle: cli.Bundle,
+    pairs: Annotated[Path | None, argument(help="The test set, in any format that `train` reads.")] = None,
+    source: cli.SourceFile = None,
+    target: cli.TargetFiles = None,
+    from_: cli.From = None,
+    to: cli.To = None,
+    columns: cli.Columns = None,
+    beam: cli.Beam = None,
+    json_: cli.Json = False,
+    threads: cli.Threads = None,
+    device: cli.Device = None,
+) -> None:
+    """Score a model on a test set: BLEU, chrF++ and TER for translations, accuracy and F1 for labels, …"""
+    from mirada.tasks.translation.model import TranslationModel
+
+    parallel = {"source": source, "target": target or None, "source_language": from_, "target_language": to}
+    given = {key: value for key, value in parallel.items() if value is not None}
+    if pairs is None and not given:
+        raise UsageError("there is no test set: name a file, or give --source and --target files")
+    model = load(bundle, device, threads)
+    if given and not isinstance(model, TranslationModel):
+        raise UsageError(
+            f"{bundle}: is a model for {model.card['task']}; name its test set without --source, --target, …"
+        )
+    result = model.evaluate(*([pairs] if pairs else []), **given, columns=listed(columns), beam=beam)
+    print(formatted(result, json_))
+    for note in result.notes if json_ else ():
+        say(f"mirada: {note}")

@@ -9,25 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from mirada.cli.app import (
-    DATA,
-    TRAIN,
-    Columns,
-    Device,
-    From,
-    Json,
-    Pairs,
-    Set,
-    SourceFile,
-    TargetFiles,
-    Task,
-    Threads,
-    To,
-    app,
-    listed,
-    say,
-    verbosity,
-)
+from mirada.cli import app as cli
+from mirada.cli.app import DATA, TRAIN, app, listed, option, say, verbosity
 from mirada.cli.output import new_file
 from mirada.errors import UsageError
 
@@ -56,43 +39,31 @@ def _data(
 
 @app.command(panel=TRAIN)
 def train(
-    pairs: Pairs = None,
-    out: Annotated[Path | None, typer.Option(help="The directory to write the bundle to.", show_default=False)] = None,
-    task: Task = None,
-    dev: Annotated[
-        list[Path] | None,
-        typer.Option(help="The dev set; for two files, give it twice.", show_default="a part is held out"),
-    ] = None,
-    source: SourceFile = None,
-    target: TargetFiles = None,
-    from_: From = None,
-    to: To = None,
-    columns: Columns = None,
-    base: Annotated[Path | None, typer.Option(help="Fine-tune this bundle on the data.", show_default=False)] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(help="The architecture (see `mirada models`).", show_default="by the task: transformer, …"),
-    ] = None,
+    pairs: cli.Pairs = None,
+    out: Annotated[Path | None, option(help="The directory to write the bundle to.")] = None,
+    task: cli.Task = None,
+    dev: cli.DevSet = None,
+    source: cli.SourceFile = None,
+    target: cli.TargetFiles = None,
+    from_: cli.From = None,
+    to: cli.To = None,
+    columns: cli.Columns = None,
+    base: Annotated[Path | None, option(help="Fine-tune this bundle on the data.")] = None,
+    model: cli.Architecture = None,
     preset: Annotated[
         str | None, typer.Option(help="Model size: tiny, small, base, big, auto.", show_default="auto: by the budget")
     ] = None,
     minutes: Annotated[
-        float | None,
-        typer.Option(help="Train for this long, all in all.", show_default="until it stops improving"),
+        float | None, typer.Option(help="Train for this long, all in all.", show_default="until it stops improving")
     ] = None,
-    epochs: Annotated[
-        int | None, typer.Option(help="Train for this many passes over the data.", show_default=False)
-    ] = None,
-    steps: Annotated[int | None, typer.Option(help="Train for this many optimizer steps.", show_default=False)] = None,
-    config: Annotated[Path | None, typer.Option(help="A YAML file of settings.", show_default=False)] = None,
-    set_: Set = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(help="Seed of all random numbers: data order, initial weights, dropout.", show_default="1"),
-    ] = None,
-    threads: Threads = None,
-    device: Device = None,
-    resume: Annotated[Path | None, typer.Option(help="Resume the training in this bundle.", show_default=False)] = None,
+    epochs: cli.Epochs = None,
+    steps: cli.Steps = None,
+    config: Annotated[Path | None, option(help="A YAML file of settings.")] = None,
+    set_: cli.Set = None,
+    seed: cli.Seed = None,
+    threads: cli.Threads = None,
+    device: cli.Device = None,
+    resume: Annotated[Path | None, option(help="Resume the training in this bundle.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the bundle at --out.")] = False,
 ) -> None:
     """Train a model from files (a translator, unless --task is given), or resume an interrupted training."""
@@ -125,24 +96,20 @@ def train(
 
 @app.command(panel=DATA)
 def check(
-    files: Pairs = None,
-    task: Task = None,
-    source: SourceFile = None,
-    target: TargetFiles = None,
-    dev: Annotated[
-        list[Path] | None, typer.Option(help="The dev set, to find what training has of it.", show_default=False)
-    ] = None,
-    test: Annotated[
-        list[Path] | None, typer.Option(help="The test set, to find what training has of it.", show_default=False)
-    ] = None,
-    from_: From = None,
-    to: To = None,
-    columns: Columns = None,
-    set_: Set = None,
+    files: cli.Pairs = None,
+    task: cli.Task = None,
+    source: cli.SourceFile = None,
+    target: cli.TargetFiles = None,
+    dev: Annotated[list[Path] | None, option(help="The dev set, to find what training has of it.")] = None,
+    test: Annotated[list[Path] | None, option(help="The test set, to find what training has of it.")] = None,
+    from_: cli.From = None,
+    to: cli.To = None,
+    columns: cli.Columns = None,
+    set_: cli.Set = None,
     list_: Annotated[
         Path | None, typer.Option("--list", help="List what is left out: file, line, reason, the reason in words.")
     ] = None,
-    json_: Json = False,
+    json_: cli.Json = False,
 ) -> None:
     """Say what is wrong with the data, and what training would do about it; exit code 1 if it would refuse the data."""
     from mirada import api
@@ -166,8 +133,8 @@ def check(
 
 @app.command(panel=TRAIN)
 def compare(
-    pairs: Pairs = None,
-    task: Task = None,
+    pairs: cli.Pairs = None,
+    task: cli.Task = None,
     models: Annotated[
         str | None,
         typer.Option(
@@ -175,28 +142,20 @@ def compare(
             show_default="by the task: seq2seq-lstm,seq2seq-lstm+additive,transformer; bag,lstm,transformer; …",
         ),
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="The directory to write the report and the bundles to.", show_default=False),
-    ] = None,
-    dev: Annotated[
-        list[Path] | None, typer.Option(help="The dev set; for two files, give it twice.", show_default=False)
-    ] = None,
-    source: SourceFile = None,
-    target: TargetFiles = None,
-    from_: From = None,
-    to: To = None,
-    columns: Columns = None,
+    out: Annotated[Path | None, option(help="The directory to write the report and the bundles to.")] = None,
+    dev: cli.DevSet = None,
+    source: cli.SourceFile = None,
+    target: cli.TargetFiles = None,
+    from_: cli.From = None,
+    to: cli.To = None,
+    columns: cli.Columns = None,
     preset: Annotated[str, typer.Option(help="Model size: tiny, small, base, big.")] = "tiny",
-    minutes: Annotated[float | None, typer.Option(help="Train each model for this long.", show_default=False)] = None,
-    epochs: Annotated[int | None, typer.Option(help="Train each for this many epochs.", show_default=False)] = None,
-    steps: Annotated[int | None, typer.Option(help="Train each for this many steps.", show_default=False)] = None,
-    set_: Set = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(help="Seed of all random numbers: data order, initial weights, dropout.", show_default="1"),
-    ] = None,
-    threads: Threads = None,
+    minutes: Annotated[float | None, option(help="Train each model for this long.")] = None,
+    epochs: cli.Epochs = None,
+    steps: cli.Steps = None,
+    set_: cli.Set = None,
+    seed: cli.Seed = None,
+    threads: cli.Threads = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is at --out.")] = False,
 ) -> None:
     """Train several models of a task on the same data and budget, and write a report; run it again to resume."""

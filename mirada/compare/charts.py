@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
+from itertools import cycle
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -25,8 +26,8 @@ COLOURS = 8
 MARKERS = "os^Dv*Xph"
 DASHES = ("--", ":", "-.")
 """The lines of baselines."""
-LONGEST_LABEL = 14
-"""Characters of a token beside a heat map."""
+MAX_LABEL = 14
+"""The most characters of a token beside a heat map."""
 HEAT = (0.17, 0.52, 0.80)
 """A blue that shows on white and on black."""
 
@@ -48,6 +49,7 @@ _STYLE: Any = {
     "axes.facecolor": "none",
     "figure.facecolor": "none",
 }
+_LEGEND: Any = {"loc": "outside lower center", "frameon": False, "fontsize": 9.5}
 
 
 @dataclass(frozen=True)
@@ -73,8 +75,8 @@ def bars(
     with canvas(5.2, 0.55 + 0.36 * len(names) + (0.25 if across else 0.0)) as (figure, axes):
         drawn = axes.barh(range(len(names)), values, color=[colour(i) for i in range(len(names))], height=0.62)
         axes.bar_label(drawn, written, padding=4)
-        for number, value in enumerate(across.values()):
-            axes.axvline(value, color=INK, lw=1.2, ls=DASHES[number % len(DASHES)])
+        for (name, value), dashes in zip(across.items(), cycle(DASHES), strict=False):
+            axes.axvline(value, color=INK, lw=1.2, ls=dashes, label=printable(name))
         axes.set_yticks(range(len(names)), names)
         axes.invert_yaxis()
         axes.set_xlim(0, 1.12 * (max(*values, *across.values(), 0.0) or 1.0))
@@ -82,7 +84,7 @@ def bars(
         axes.tick_params(axis="y", length=0)
         open_frame(axes, "x")
         if across:
-            _legend(figure, [Line(name, ()) for name in across], columns=3)
+            figure.legend(**_LEGEND, ncols=3)
         listed = ", ".join(f"{name} {value}" for name, value in zip(names, written, strict=True))
         return svg(figure, "scores", f"Bar chart of {label} by model: {listed}")
 
@@ -100,10 +102,19 @@ def line_chart(
 ) -> str:
     """A line per model over `x`, dashed ones for baselines. `ticks` label places of x; `zero` starts y there."""
     with canvas(5.2, 3.4 + 0.13 * len(lines)) as (figure, axes):
-        for number, line in _numbered(lines):
-            axes.plot(*zip(*line.points, strict=True), **_look(line, number))
-            for place, value in line.points if markers and line.number is not None else ():
-                axes.plot(place, value, **_marker(number, hollow=place in line.hollow))
+        baselines = cycle(DASHES)
+        for line in lines:
+            places, values = zip(*line.points, strict=True)
+            number, label = line.number, printable(line.name)
+            if number is None:
+                axes.plot(places, values, color=INK, lw=1.2, ls=next(baselines), label=label)
+                continue
+            look: dict[str, Any] = {"color": colour(number), "ms": 6}
+            look |= {"marker": MARKERS[(number + number // COLOURS) % len(MARKERS)]} if markers else {}
+            axes.plot(places, values, lw=1.8, label=label, **look)
+            for point in line.points:
+                if point[0] in line.hollow:
+                    axes.plot(*point, **look, mfc=PAPER)
         if log:
             axes.set_xscale("log")
         if ticks:
@@ -117,7 +128,7 @@ def line_chart(
             lambda value, position: f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
         )
         open_frame(axes, "y")
-        _legend(figure, lines, markers=markers)
+        figure.legend(**_LEGEND, ncols=2)
         return svg(figure, id, f"Line chart of {y} by {x}: {', '.join(line.name for line in lines)}")
 
 
@@ -139,7 +150,7 @@ def heat_map(id: str, rows: Sequence[str], columns: Sequence[str], weights: Sequ
 def _token(text: str) -> str:
     """A token as a label: its leading space visible, and not too long."""
     label = printable(text).replace(" ", "▁")
-    return label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 1] + "…"
+    return label if len(label) <= MAX_LABEL else label[: MAX_LABEL - 1] + "…"
 
 
 def printable(text: str) -> str:
@@ -167,41 +178,6 @@ def open_frame(axes: Axes, grid: Literal["x", "y"]) -> None:
     axes.grid(axis=grid, lw=0.8)
     axes.set_axisbelow(True)
     axes.tick_params(axis=grid, length=0)
-
-
-def _numbered(lines: Sequence[Line]) -> Iterator[tuple[int, Line]]:
-    """Each line with its number among the models or among the baselines."""
-    baselines = 0
-    for line in lines:
-        yield (baselines if line.number is None else line.number), line
-        baselines += line.number is None
-
-
-def _look(line: Line, number: int) -> dict[str, Any]:
-    if line.number is None:
-        return {"color": INK, "lw": 1.2, "ls": DASHES[number % len(DASHES)]}
-    return {"color": colour(number), "lw": 1.8}
-
-
-def _marker(number: int, hollow: bool = False) -> dict[str, Any]:
-    marker = MARKERS[(number + number // COLOURS) % len(MARKERS)]
-    return {"marker": marker, "ms": 6, "mec": colour(number), "mfc": PAPER if hollow else colour(number)}
-
-
-def _legend(figure: Figure, lines: Sequence[Line], columns: int = 2, markers: bool = True) -> None:
-    from matplotlib.lines import Line2D
-
-    handles = [
-        Line2D(
-            [],
-            [],
-            label=printable(line.name),
-            **_look(line, number),
-            **(_marker(number) if markers and line.number is not None else {}),
-        )
-        for number, line in _numbered(lines)
-    ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=columns, frameon=False, fontsize=9.5)
 
 
 def svg(figure: Figure, id: str, alt: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -23,12 +24,11 @@ TIMED = 100
 CURVE_POINTS = 100
 """Points of a loss curve, at most."""
 
-ROUNDS, FEWEST_ROUNDS = 7, 3
+MAX_ROUNDS, MIN_ROUNDS = 7, 3
 ENOUGH_SECONDS = 30.0
 """After so long, no further round begins once there are enough."""
 
 Key = TypeVar("Key")
-Job = Callable[[], object]
 
 
 def training_speed(events: Sequence[Mapping[str, Any]]) -> float | None:
@@ -63,15 +63,15 @@ def training_curves(events: Sequence[Mapping[str, Any]], by_minute: bool) -> Cur
     return Curves(smooth, points("validation", "score"), metrics[-1] if metrics else "")
 
 
-def median_seconds(jobs: Mapping[Key, Job], notify: Callable[[int, int], None]) -> dict[Key, float]:
+def median_seconds(jobs: Mapping[Key, Callable[[], object]], notify: Callable[[int, int], None]) -> dict[Key, float]:
     """How long each job takes. They take turns, so that a busy moment of the machine does not hit one alone."""
     for done, job in enumerate(jobs.values()):
         notify(done, len(jobs))
         job()  # the first time pays for allocations
     times: dict[Key, list[float]] = {key: [] for key in jobs}
     began = time.perf_counter()
-    for round_ in range(ROUNDS):
-        if round_ >= FEWEST_ROUNDS and time.perf_counter() - began > ENOUGH_SECONDS:
+    for round_ in range(MAX_ROUNDS):
+        if round_ >= MIN_ROUNDS and time.perf_counter() - began > ENOUGH_SECONDS:
             break
         for done, (key, job) in enumerate(jobs.items()):
             notify(done, len(jobs))
@@ -89,13 +89,21 @@ def speed_by_length(
     What a step computes grows little with the length; what has to wait for the word before it does.
     """
     batches = {
-        (name, length): batch.to(_device(model))
+        (name, length): batch.to(model.device)
         for name, model in models.items()
         for length in report.lengths
         if length < int(model.config["model"].get("max_length", length + 1))
         and (batch := report.batch(model, prepared, length, BATCH_TOKENS)) is not None
     }
-    jobs = {(name, length): _step(models[name], report, batch) for (name, length), batch in batches.items()}
+
+    def step(model: Model, batch: Batch | SequenceBatch) -> None:
+        loss = report.task.loss(float(model.config["train"]["label_smoothing"]))
+        model.network.train().zero_grad(set_to_none=True)
+        loss(model.network, batch).total.backward()
+        if model.device.type == "cuda":  # a CPU has always finished its work
+            torch.cuda.synchronize(model.device)
+
+    jobs = {key: partial(step, models[key[0]], batch) for key, batch in batches.items()}
     try:
         seconds = median_seconds(jobs, lambda done, total: notify("timing a step by length", done, total))
     finally:
@@ -107,39 +115,15 @@ def speed_by_length(
     return speeds
 
 
-def _step(model: Model, report: TaskReport, batch: Batch | SequenceBatch) -> Job:
-    objective = report.task.loss(float(model.config["train"]["label_smoothing"]))
-
-    def job() -> None:
-        model.network.train().zero_grad(set_to_none=True)
-        objective(model.network, batch).total.backward()
-        _wait(model)
-
-    return job
-
-
 def inference_speed(
     models: Mapping[str, Model], report: TaskReport, prepared: Prepared, notify: Notify
 ) -> tuple[dict[str, float], int]:
     """How much each model does in a second of the same work, all of it given at once; and how much work that is."""
     counts: dict[str, int] = {}
 
-    def job(name: str) -> Job:
-        def run() -> None:
-            counts[name] = report.infer(models[name], prepared, TIMED)
+    def infer(name: str) -> None:
+        counts[name] = report.infer(models[name], prepared, TIMED)
 
-        return run
-
-    jobs = {name: job(name) for name in models}
+    jobs = {name: partial(infer, name) for name in models}
     seconds = median_seconds(jobs, lambda done, total: notify("timing inference", done, total))
     return {name: counts[name] / taken for name, taken in seconds.items()}, next(iter(counts.values()))
-
-
-def _device(model: Model) -> torch.device:
-    return next(model.network.parameters()).device
-
-
-def _wait(model: Model) -> None:
-    """Wait until the device has finished its work; a CPU always has."""
-    if _device(model).type == "cuda":
-        torch.cuda.synchronize(_device(model))

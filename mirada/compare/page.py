@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import ClassVar, TypeAlias
+from typing import TypeAlias
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -53,7 +53,6 @@ class Row:
 class Table:
     """Rows under headings, if there are any."""
 
-    kind: ClassVar[str] = "table"
     caption: str | Name
     headings: Sequence[str]
     rows: Sequence[Row]
@@ -64,7 +63,6 @@ class Table:
 class Figure:
     """A chart and what it shows; `svg` comes from `charts`, which escapes its texts."""
 
-    kind: ClassVar[str] = "figure"
     svg: str
     caption: str = ""
     model: Name | None = None
@@ -74,7 +72,6 @@ class Figure:
 class Facts:
     """Terms and what they are."""
 
-    kind: ClassVar[str] = "facts"
     rows: Sequence[tuple[str, str]]
 
 
@@ -82,7 +79,6 @@ class Facts:
 class Quote:
     """A sentence of the data."""
 
-    kind: ClassVar[str] = "quote"
     text: str
     language: str | None = None
 
@@ -91,7 +87,6 @@ class Quote:
 class Grid:
     """Blocks side by side: `pair` for a chart and its table, `wide` or `narrow` for as many columns as fit."""
 
-    kind: ClassVar[str] = "grid"
     blocks: Sequence[Block]
     style: str = "pair"
 

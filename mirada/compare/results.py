@@ -112,14 +112,13 @@ class ModelResult:
     """What the task's own sections show."""
 
     @property
-    def main_score(self) -> Score:
-        """The score that decides: the first."""
-        return Score(**self.scores["scores"][0])
+    def all_scores(self) -> list[Score]:
+        """All scores on the dev set; the first, the main score, decides."""
+        return [Score(**score) for score in self.scores["scores"]]
 
     def score(self, name: str | None = None) -> float:
         """The score of that name; without a name, the main score."""
-        found = (score for score in self.scores["scores"] if name in (None, score["name"]))
-        return float(next(found)["value"])
+        return next(float(score.value) for score in self.all_scores if name in (None, score.name))
 
 
 @dataclass(frozen=True)
@@ -166,7 +165,7 @@ class Comparison:
     @property
     def main_score(self) -> Score:
         """The score that decides; its value is the first model's."""
-        return self.models[0].main_score
+        return self.models[0].all_scores[0]
 
     @property
     def ranking(self) -> list[ModelResult]:

@@ -1,7 +1,7 @@
 """Train the named models one after another on the same data, tokens and budget, then measure them together.
 
     out/compare.json    the manifest: what is compared on what
-    out/data/           the data, checked, split and tokenised once for all models
+    out/data/           the data, checked, split and tokenized once for all models
     out/models/<name>/  a bundle each
     out/report.html     the report for a person; out/report.json for a program
 
@@ -25,7 +25,7 @@ from mirada import bundle as bundles
 from mirada import config as configuration
 from mirada import models as architectures
 from mirada.compare import measurements, report, task_report
-from mirada.compare.results import Comparison, ModelResult, as_json
+from mirada.compare.results import HTML, JSON, Comparison, ModelResult, as_json
 from mirada.compare.task_report import TaskReport
 from mirada.config import Section, Values
 from mirada.data.quality import Notify
@@ -116,7 +116,7 @@ def compare(
             for number, (name, wanted) in enumerate(plan.items(), 1):
                 listen(Event("note", {"text": f"── {name} ({number} of {len(plan)})"}))
                 trained[name] = _train(folder, name, wanted, listen)
-            comparison = _measure(folder, shown, prepared, trained, plan, preset, teller(listen))
+            comparison = _measure(folder, shown, prepared, trained, next(iter(plan.values())), teller(listen))
             report.write(comparison)
         except (KeyboardInterrupt, Interrupted):
             raise Interrupted(f"interrupted; {folder} is kept: run the same command to resume") from None
@@ -179,9 +179,9 @@ def _fitting(task: str, names: Sequence[str], settings: Values) -> dict[str, Val
     if not isinstance(settings, dict):
         raise ConfigError(f"model: is a section with keys (model.key=value), not the value {settings!r}")
     fields = {name: architectures.find(architectures.named(name)["name"], task).config.model_fields for name in names}
-    known = {key for own in fields.values() for key in own} - {"name", "attention"}
+    known = {key for own in fields.values() for key in own}
     for key in settings:
-        if key == "name" or (key == "attention" and any(key in own for own in fields.values())):
+        if key in known & {"name", "attention"}:
             raise ConfigError(f"model.{key}: set it in the model's name: --models seq2seq-lstm+additive")
         if key not in known:
             raise ConfigError(f"model.{key}: none of the models has such a setting{configuration.nearest(key, known)}")
@@ -230,7 +230,7 @@ def _claim(folder: Path, wanted: Manifest, overwrite: bool) -> bool:
 
 def _clear(folder: Path) -> None:
     """Delete a comparison."""
-    for part in (*report.FILES, "data", "models"):
+    for part in (HTML, JSON, "data", "models"):
         path = folder / part
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
@@ -253,7 +253,8 @@ def _write_manifest(folder: Path, manifest: Manifest) -> None:
 def _train(out: Path, name: str, values: Values, listen: Listener) -> Model:
     """The trained model of that name: loaded if it is finished, else trained or resumed."""
     folder = out / "models" / name
-    if _finished(folder):
+    card = bundles.read_card(folder) if bundles.exists(folder) else None
+    if card and card["training"]["finished"] and card["scores"]:
         listen(Event("note", {"text": f"already trained: {folder}"}))
         return api.load(folder, Model, device=values["train"]["device"], threads=values["train"]["threads"])
     if not has_run(folder):
@@ -264,23 +265,15 @@ def _train(out: Path, name: str, values: Values, listen: Listener) -> Model:
             listen(event)
 
     try:
-        model: Model = api.train(resume=folder, listen=relay)
-        return model
+        return api.train(resume=folder, listen=relay)
     except TrainingError as error:
         raise TrainingError(f"{name}: {error}") from None
-
-
-def _finished(folder: Path) -> bool:
-    if not bundles.exists(folder):
-        return False
-    card = bundles.read_card(folder)
-    return bool(card["training"]["finished"] and card["scores"])
 
 
 def _set_up(folder: Path, values: Values, data: Path) -> None:
     """Make a training that has not begun, with the data ready in it, for `resume` to start.
 
-    So nothing is tokenised twice, all models have the very same tokens, and none pays for them out of its budget.
+    So nothing is tokenized twice, all models have the very same tokens, and none pays for them out of its budget.
     """
     partial = folder.with_name(f"{folder.name}.partial")
     for old in (partial, folder):
@@ -298,12 +291,11 @@ def _measure(
     report: TaskReport,
     prepared: Prepared,
     trained: Mapping[str, Model],
-    plan: Mapping[str, Values],
-    preset: str,
+    values: Values,
     notify: Notify,
 ) -> Comparison:
-    """All measurements of all models."""
-    models, values = list(trained.values()), next(iter(plan.values()))
+    """All measurements of all models; `values` is the configuration of one of them."""
+    models = list(trained.values())
     budget = {kind: values["train"][kind] for kind in BUDGETS if values["train"][kind]}
     in_use, timed = measurements.inference_speed(trained, report, prepared, notify)
     by_length = measurements.speed_by_length(trained, report, prepared, notify)
@@ -342,7 +334,7 @@ def _measure(
         data=prepared.report(),
         facts=report.task.describe(card),
         summary=prepared.summary().summary,
-        preset=preset,
+        preset=values["train"]["preset"],
         budget=budget,
         seed=values["train"]["seed"],
         decode=values.get("decode", {}),

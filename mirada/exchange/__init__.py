@@ -1,19 +1,25 @@
 """Import published checkpoints in Hugging Face's layout, without running their code or unpickling.
 
-read_checkpoint     a checkpoint as a network with its tokenizer and settings
+read_checkpoint     a checkpoint as a network with its preprocessor and settings
 import_checkpoint   a checkpoint as a bundle
 """
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
-from mirada.errors import DataError
+from mirada import bundle as bundles
+from mirada import config as configuration
+from mirada import models, tasks
+from mirada.config import Section, Values, merge
+from mirada.errors import ConfigError, DataError, UsageError
 from mirada.exchange import bert, gpt2, marian, vit
-from mirada.exchange.bundles import write_bundle
-from mirada.exchange.checkpoint import Checkpoint
-from mirada.exchange.imported import ImportedModel
+from mirada.exchange.checkpoint import Checkpoint, ImportedModel
+from mirada.tasks.task import Task
 
 __all__ = ["ARCHITECTURES", "ImportedModel", "import_checkpoint", "read_checkpoint"]
 
@@ -38,5 +44,52 @@ def read_checkpoint(path: str | Path) -> ImportedModel:
 
 def import_checkpoint(path: str | Path, out: str | Path) -> Path:
     """Read a checkpoint and write it as a bundle at `out`, which must not exist yet; notes are in the bundle's card."""
-    write_bundle(read_checkpoint(path), Path(path), Path(out))
-    return Path(out)
+    source, out = Path(path), Path(out)
+    imported = read_checkpoint(source)
+    if out.exists():
+        raise UsageError(f"--out {out}: exists already; choose another name")
+    task, name = tasks.find(imported.task), source.resolve().name
+    values = _configuration(task, imported, source)
+    card = {
+        "task": task.name,
+        "model": imported.settings["name"],
+        "parameters": sum(parameter.numel() for parameter in imported.network.parameters()),
+        **task.about(values),
+        "imported": {
+            "from": name,
+            "type": imported.model_type,
+            "notes": list(imported.notes),
+            "untrained": list(imported.untrained),
+        },
+        "data": asdict(task.report(**imported.report)),
+        "training": {"finished": True, "steps": 0, "epochs": 0.0, "seconds": 0.0, "device": "elsewhere", "threads": 0},
+        "scores": None,
+    }
+    temporary = None
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=".mirada-", dir=out.parent))
+        (temporary / "bundle").mkdir()  # with the user's default permissions, unlike mkdtemp's folder
+        bundles.write(temporary / "bundle", imported.network, values, card, imported.preprocessor.files())
+        (temporary / "bundle").rename(out)
+    except OSError as error:
+        raise UsageError(f"--out {out}: cannot be written ({error.strerror})") from None
+    finally:
+        if temporary:
+            shutil.rmtree(temporary, ignore_errors=True)
+    return out
+
+
+def _configuration(task: Task, imported: ImportedModel, source: Path) -> Values:
+    """The complete, checked configuration, as training would have written it."""
+    unit = {"tokenizer": {"unit": "subwords", "normalize": False}} if "tokenizer" in task.sections else {}
+    model = models.find(imported.settings["name"], task.name).config
+    sections: dict[str, type[Section]] = {**task.sections, "model": model}
+    data = {"files": [source.resolve().name], **imported.data}
+    given = merge(task.defaults, {"data": data, "model": imported.settings}, unit)
+    try:
+        built = task.complete(configuration.build(sections, {name: given.get(name, {}) for name in sections}))
+        task.check(built)
+    except ConfigError as error:
+        raise DataError(f"{source / 'config.json'}: does not describe a model that Mirada can use ({error})") from None
+    return {"task": task.name, **given, **{name: part.model_dump(mode="json") for name, part in built.items()}}

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from functools import partial
 
+from mirada.config import Values
 from mirada.contracts import Sizes
 from mirada.errors import DataError
 from mirada.exchange import vocabulary
-from mirada.exchange.checkpoint import Checkpoint
-from mirada.exchange.imported import ImportedModel, class_labels, encoder_settings, model_settings, tensor_prefix
+from mirada.exchange.checkpoint import Checkpoint, ImportedModel
 from mirada.exchange.mapping import Row, WeightMap, check_vocabulary_size, layer_rows, load_weights
 from mirada.models.bert import Bert, BertConfig, BertForPretraining
+from mirada.tasks.classification.data import ClassificationPreprocessor
+from mirada.tasks.masked_lm.data import MaskedLMPreprocessor
+from mirada.tasks.tagging.tags import TaggingPreprocessor
+from mirada.tasks.task import Preprocessor
 
 LAYER = {
     "attention.self.query": "self_.query",
@@ -39,29 +43,38 @@ FOLLOWS = [Row("cls.seq_relationship", "follows")]
 CLASSES = [Row("classifier", "output")]
 TASKS = {"BertForSequenceClassification": "classification", "BertForTokenClassification": "tagging"}
 """Tasks by the architecture of a checkpoint that has a classifier."""
+MAX_LENGTH = 8192
+"""The most tokens of a masked-LM example."""
 
 
 def read(checkpoint: Checkpoint) -> ImportedModel:
     """Read a BERT. Heads that the checkpoint does not have are there too, untrained, and are noted."""
-    config, prefix = checkpoint.config, tensor_prefix(checkpoint, "bert.")
+    config, prefix = checkpoint.config, checkpoint.prefix("bert.")
     task = _task(checkpoint)
     config.require(position_embedding_type="absolute", is_decoder=False, add_cross_attention=False)
     config.require(type_vocab_size=2, tie_word_embeddings=True)
     embedding = f"{prefix}embeddings.word_embeddings.weight"
     check_vocabulary_size(checkpoint, embedding)
     tokens = vocabulary.bert(checkpoint.folder, config)
-    values = encoder_settings(config) | {"max_length": config.integer("max_position_embeddings")}
-    settings = model_settings(checkpoint, BertConfig, values)
+    length = config.integer("max_position_embeddings")
+    settings = config.build(BertConfig, config.encoder() | {"max_length": length})
     rows, untrained, notes = [row.below(prefix) for row in ROWS], [], []
     optional = {"pooler": [row.below(prefix) for row in POOLER]}
-    labels: tuple[str, ...] = ()
-    kind: type[Bert] = Bert
+    words, kind = tokens.tokenizer, Bert
+    labels = [] if task == "masked_lm" else checkpoint.labels()
+    report: Values = {"vocabulary": words.size}
+    data: Values = {"max_tokens": length - 2}  # without the first and the last token
+    preprocessor: Preprocessor
     if task == "masked_lm":
         kind = BertForPretraining
         optional |= {"masked-LM head": MASKED, "next-sentence head": FOLLOWS}
+        preprocessor, data = MaskedLMPreprocessor(words), {"length": min(length - 1, MAX_LENGTH)}
+    elif task == "tagging":
+        preprocessor = TaggingPreprocessor(words, labels)
+        data["tags"], report["tags"] = "labels", dict.fromkeys(labels, 0)
     else:
-        labels = class_labels(checkpoint)
-        rows += CLASSES
+        preprocessor, report["classes"] = ClassificationPreprocessor(words, labels), dict.fromkeys(labels, 0)
+    rows += CLASSES if labels else []
     for part, more in optional.items():
         if any(name.startswith(more[0].theirs) for name in checkpoint.names):
             rows += more
@@ -85,10 +98,11 @@ def read(checkpoint: Checkpoint) -> ImportedModel:
         task,
         settings.model_dump(),
         load_weights(partial(kind, settings, sizes), checkpoint, weights),
-        tokens.tokenizer,
-        labels=labels,
-        notes=tuple(notes),
-        untrained=tuple(dict.fromkeys(name.split(".")[0] for name in untrained)),
+        preprocessor,
+        data,
+        report,
+        tuple(notes),
+        tuple(dict.fromkeys(name.split(".")[0] for name in untrained)),
     )
 
 

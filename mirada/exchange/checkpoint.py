@@ -1,22 +1,26 @@
-"""A published checkpoint on disk: config.json and model.safetensors, whole or in shards. No pickles, no code.
+"""A published checkpoint on disk, config.json and model.safetensors (whole or in shards), and what is read from it.
 
-Anything that does not fit is refused with one line that names the file and the tensor or key.
+No pickles, no code. Anything that does not fit is refused with one line that names the file and the tensor or key.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from safetensors import SafetensorError, safe_open
-from torch import Tensor
+from torch import Tensor, nn
 
-from mirada.config import Values, nearest
-from mirada.errors import DataError
+from mirada import config as configuration
+from mirada.config import Section, Values, nearest
+from mirada.errors import ConfigError, DataError
 from mirada.files import read_bytes
+
+S = TypeVar("S", bound=Section)
 
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 PICKLES = {".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle"}
@@ -24,6 +28,36 @@ OLD_NAMES = {".LayerNorm.gamma": ".LayerNorm.weight", ".LayerNorm.beta": ".Layer
 """Tensor names in the earliest published files, and their names today."""
 INTEGERS = {"I8", "I16", "I32", "I64", "U8", "U16", "U32", "U64", "BOOL"}
 """Types that are never weights; all other types become float32."""
+ACTIVATIONS = {
+    "gelu": "gelu",
+    "gelu_new": "gelu_tanh",
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "relu": "relu",
+    "swish": "silu",
+    "silu": "silu",
+}
+"""Mirada's activations by their names in config.json."""
+
+
+@dataclass(frozen=True)
+class ImportedModel:
+    """A published model as Mirada's network, settings and preprocessor."""
+
+    model_type: str
+    """The `model_type` of config.json."""
+    task: str
+    settings: Values
+    """The configuration's section `model`."""
+    network: nn.Module
+    preprocessor: Any
+    data: Values = field(default_factory=dict)
+    """What the configuration's section `data` has to say."""
+    report: Values = field(default_factory=dict)
+    """What is known of the data: the labels, the size of the vocabulary."""
+    notes: tuple[str, ...] = ()
+    """Messages for the user, such as parts that the checkpoint does not have."""
+    untrained: tuple[str, ...] = ()
+    """The network's parts that the checkpoint does not have, and that are random."""
 
 
 def read_json(path: Path) -> Values:
@@ -39,17 +73,16 @@ def read_json(path: Path) -> Values:
 
 
 class CheckpointConfig:
-    """The values of config.json, each checked when it is read."""
+    """The values of config.json or another JSON file of a checkpoint, each checked when it is read."""
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path, optional: bool = False):
         self.path = path
-        self.values = read_json(path)
+        self.values = {} if optional and not path.exists() else read_json(path)
 
     def integer(self, key: str, default: int | None = None) -> int:
         """A non-negative integer."""
-        value = self.values.get(key, default)
-        if value is None and default is not None:
-            value = default
+        value = self.values.get(key)
+        value = default if value is None else value
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
             raise DataError(f"{self.path}: {key} should be a whole number, not {value!r}")
         return value
@@ -59,6 +92,12 @@ class CheckpointConfig:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise DataError(f"{self.path}: {key} should be a number, not {value!r}")
         return float(value)
+
+    def flag(self, key: str, default: bool) -> bool:
+        value = self.values.get(key)
+        if not isinstance(value, bool | None):
+            raise DataError(f"{self.path}: {key} should be true or false, not {value!r}")
+        return default if value is None else value
 
     def choice(self, key: str, choices: Mapping[str, str], default: str) -> str:
         """Mirada's name for one of the supported values."""
@@ -72,6 +111,25 @@ class CheckpointConfig:
         for key, value in expected.items():
             if self.values.get(key, value) != value:
                 raise DataError(f"{self.path}: {key}={self.values[key]!r} is not supported, only {key}={value!r}")
+
+    def encoder(self) -> Values:
+        """The settings of an encoder, under the names that BERT and ViT share."""
+        return {
+            "width": self.integer("hidden_size"),
+            "heads": self.integer("num_attention_heads"),
+            "layers": self.integer("num_hidden_layers"),
+            "feed_forward": self.integer("intermediate_size"),
+            "activation": self.choice("hidden_act", ACTIVATIONS, "gelu"),
+            "eps": self.number("layer_norm_eps", 1e-12),
+        }
+
+    def build(self, kind: type[S], values: Mapping[str, Any]) -> S:
+        """Build the section `model`, with the same checks as for settings that a person wrote."""
+        try:
+            built: S = configuration.build({"model": kind}, {"model": dict(values)})["model"]
+        except ConfigError as error:
+            raise DataError(f"{self.path}: does not describe a model that Mirada can build ({error})") from None
+        return built
 
 
 class Checkpoint:
@@ -105,12 +163,40 @@ class Checkpoint:
             found: Tensor = file.get_tensor(stored)
         return found.to(torch.float32)
 
+    def labels(self) -> list[str]:
+        """The labels of id2label, one per row of the classifier; equal names get their number appended.
+
+        Without id2label they are LABEL_0, LABEL_1, … as in `transformers`.
+        """
+        config, count = self.config, (*self.shape("classifier.weight"), 0)[0]
+        named, expected = config.values.get("id2label"), config.values.get("num_labels")
+        if named is None:
+            if expected is not None and expected != count:
+                raise DataError(
+                    f"{self.weights}: classifier.weight has {count} rows; {config.path.name} has num_labels={expected}"
+                )
+            return [f"LABEL_{number}" for number in range(count)]
+        if not isinstance(named, dict) or named.keys() != {str(number) for number in range(count)}:
+            many = f"{len(named):,} names" if isinstance(named, dict) else repr(named)[:40]
+            raise DataError(
+                f"{config.path}: id2label should name the classes 0 to {count - 1} of classifier.weight, not {many}"
+            )
+        labels = [str(named[str(number)]) for number in range(count)]
+        found = [f"{name} ({i})" if labels.count(name) > 1 else name for i, name in enumerate(labels)]
+        if len(set(found)) < count:
+            raise DataError(f"{config.path}: id2label has equal names for different classes")
+        return found
+
+    def prefix(self, name: str) -> str:
+        """The prefix of the tensor names: models with a head have one, bare models have none."""
+        return name if any(one.startswith(name) for one in self.names) else ""
+
     def _find(self) -> dict[str, tuple[Path, str, tuple[int, ...]]]:
         tensors: dict[str, tuple[Path, str, tuple[int, ...]]] = {}
         for path, indexed in self._files().items():
             try:
                 with safe_open(path, "pt") as file:
-                    slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 - it is no dict
+                    slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 - not a dict
                     shapes = {name: tuple(part.get_shape()) for name, part in slices.items()}
                     integers = {name for name, part in slices.items() if str(part.get_dtype()) in INTEGERS}
             except (OSError, SafetensorError) as error:

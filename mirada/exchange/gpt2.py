@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from functools import partial
 
+import numpy as np
 import torch
 
 from mirada.contracts import BOS, PAD, Sizes
 from mirada.exchange import vocabulary
-from mirada.exchange.checkpoint import Checkpoint
-from mirada.exchange.imported import ACTIVATIONS, ImportedModel, model_settings, tensor_prefix
+from mirada.exchange.checkpoint import ACTIVATIONS, Checkpoint, ImportedModel
 from mirada.exchange.mapping import NEVER, NEW, Row, WeightMap, check_vocabulary_size, load_weights
 from mirada.models.gpt import GPT, GPTConfig
+from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor, Spelling
 
 LAYER = "decoder.layers.{}"
 ROWS = [
@@ -29,7 +30,7 @@ ROWS = [
 
 def read(checkpoint: Checkpoint) -> ImportedModel:
     """Read a GPT-2. PAD and BOS have rows of their own here; the output's bias keeps them from being generated."""
-    config, prefix = checkpoint.config, tensor_prefix(checkpoint, "transformer.")
+    config, prefix = checkpoint.config, checkpoint.prefix("transformer.")
     config.require(scale_attn_weights=True, scale_attn_by_inverse_layer_idx=False)
     config.require(add_cross_attention=False, tie_word_embeddings=True)
     check_vocabulary_size(checkpoint, f"{prefix}wte.weight")
@@ -44,7 +45,7 @@ def read(checkpoint: Checkpoint) -> ImportedModel:
         "eps": config.number("layer_norm_epsilon", 1e-5),
         "output_bias": True,
     }
-    settings = model_settings(checkpoint, GPTConfig, values)
+    settings = config.build(GPTConfig, values)
     weights = WeightMap(
         [row.below(prefix) for row in ROWS],
         tied={"lm_head.weight": f"{prefix}wte.weight"},
@@ -56,4 +57,7 @@ def read(checkpoint: Checkpoint) -> ImportedModel:
     with torch.no_grad():
         network.output.bias.zero_()
         network.output.bias[[BOS, PAD] if tokens.order[PAD] == NEW else [BOS]] = NEVER
-    return ImportedModel("gpt2", "language_model", settings.model_dump(), network, tokens.tokenizer)
+    words = tokens.tokenizer
+    preprocessor = LanguageModelPreprocessor(Spelling(words), np.zeros(words.size, np.int64))
+    report = {"unit": words.unit, "vocabulary": words.size}
+    return ImportedModel("gpt2", "language_model", settings.model_dump(), network, preprocessor, report=report)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import torch
 
 from mirada.contracts import BOS, Sizes
+from mirada.data.sources import DataConfig
 from mirada.errors import DataError
 from mirada.exchange import vocabulary
-from mirada.exchange.checkpoint import Checkpoint, read_json
-from mirada.exchange.imported import ACTIVATIONS, ImportedModel, model_settings
+from mirada.exchange.checkpoint import ACTIVATIONS, Checkpoint, CheckpointConfig, ImportedModel
 from mirada.exchange.mapping import NEVER, Row, WeightMap, check_vocabulary_size, layer_rows, load_weights
 from mirada.models.transformer import Transformer, TransformerConfig
 from mirada.nn.positions import Sinusoidal
+from mirada.tasks.translation.data import TranslationPreprocessor
 
 ENCODER_LAYER = {
     "self_attn.q_proj": "self_.query",
@@ -66,7 +67,7 @@ def read(checkpoint: Checkpoint) -> ImportedModel:
         "output_bias": True,
         "max_length": config.integer("max_position_embeddings") - 1,  # one position is for BOS
     }
-    settings = model_settings(checkpoint, TransformerConfig, values)
+    settings = config.build(TransformerConfig, values)
     biased = BIAS.theirs in checkpoint.names  # otherwise it is 0
     weights = WeightMap(
         [*ROWS, BIAS] if biased else ROWS,
@@ -82,20 +83,15 @@ def read(checkpoint: Checkpoint) -> ImportedModel:
             raise DataError(f"{checkpoint.weights}: {name} should be sinusoidal, as Marian's positions are")
     with torch.no_grad():
         network.output.bias[[BOS, *source.unknown]] = NEVER
+    names = CheckpointConfig(checkpoint.folder / "tokenizer_config.json", optional=True).values
+    languages = [names[key] if isinstance(names.get(key), str) else None for key in ("source_lang", "target_lang")]
+    longest = min(DataConfig.model_fields["max_tokens"].default, settings.max_length - 1)
     return ImportedModel(
         "marian",
         "translation",
         settings.model_dump(),
         network,
-        source.tokenizer,
-        None if target is source else target.tokenizer,
-        languages=_languages(checkpoint),
+        TranslationPreprocessor(source.tokenizer, target.tokenizer),
+        {"source_language": languages[0], "target_language": languages[1], "max_tokens": longest},
+        {"vocabulary": source.size},
     )
-
-
-def _languages(checkpoint: Checkpoint) -> tuple[str | None, str | None]:
-    """Source and target language, if tokenizer_config.json names them."""
-    path = checkpoint.folder / "tokenizer_config.json"
-    found = read_json(path) if path.exists() else {}
-    source, target = (found[key] if isinstance(found.get(key), str) else None for key in ("source_lang", "target_lang"))
-    return source, target

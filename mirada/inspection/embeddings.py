@@ -14,8 +14,10 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from mirada import bundle as bundles
 from mirada.data.tokenizer import Tokenizer
-from mirada.errors import InputError, UsageError
+from mirada.errors import BundleError, InputError, UsageError
+from mirada.inspection.attention import save
 
 Vectors = npt.NDArray[np.float32]
 
@@ -107,21 +109,16 @@ class Embeddings:
         axes.set_title(f"{len(words)} words on the two axes along which their embeddings differ most", fontsize=10)
         axes.set_xticks([])
         axes.set_yticks([])
-        try:
-            figure.savefig(path, dpi=120)
-        except (OSError, ValueError) as error:
-            raise UsageError(f"{path}: the image cannot be written ({error})") from None
+        save(figure, path)
 
 
 def _dev_texts(bundle: Path) -> list[str]:
     """The texts of a bundle's dev set, if it has one."""
-    for name in ("data/dev.jsonl", "dev.jsonl"):
-        try:
-            with open(bundle / name, encoding="utf-8") as lines:
-                return [text for line in lines for text in _texts(json.loads(line))]
-        except (OSError, ValueError, RecursionError):  # left out, or altered: it is not needed
-            continue
-    return []
+    try:
+        dev = bundles.read_dev(bundle) or ""
+        return [text for line in dev.splitlines() for text in _texts(json.loads(line))]
+    except (BundleError, ValueError, RecursionError):  # altered: it is not needed
+        return []
 
 
 def _texts(value: object) -> list[str]:

@@ -20,6 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from mirada.errors import UsageError
+from mirada.inspection.attention import save
 from mirada.nn.recurrent import Cell, Memory, Recurrent, largest_singular_value
 from mirada.predictions import Prediction
 
@@ -91,7 +92,7 @@ def _norms(value: Tensor, states: list[Tensor]) -> npt.NDArray[np.float64]:
 
 
 def draw_gradients(networks: Sequence[Fading], path: str | Path) -> None:
-    """Gradient by distance, a line a network, on a logarithmic axis; each starts at 1."""
+    """Gradient by distance, a line per network, on a logarithmic axis; each starts at 1."""
     if not networks:
         raise UsageError("there is no gradient to draw")
     from matplotlib.figure import Figure
@@ -110,4 +111,4 @@ def draw_gradients(networks: Sequence[Fading], path: str | Path) -> None:
     axes.set_ylabel("‖∂L/∂h‖ relative to the last step")
     axes.grid(alpha=0.3)
     axes.legend(fontsize=8)
-    figure.savefig(path, dpi=120)
+    save(figure, path)

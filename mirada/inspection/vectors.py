@@ -13,6 +13,7 @@ import numpy.typing as npt
 from torch import Tensor
 
 from mirada.errors import UsageError
+from mirada.inspection.attention import save
 from mirada.nn.attention import Attended
 
 if TYPE_CHECKING:
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 
-MOST = 8
-"""More vectors, or more outputs, than this make an image that nobody can read."""
+MAX_VECTORS = 8
+"""The most vectors, or outputs, of an image that can still be read."""
 
 DPI = 100
 COLUMNS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 3, 6: 3, 7: 4, 8: 4}
@@ -103,29 +104,18 @@ class VectorPicture:
             write_labels(box, self, row)
         return figure
 
-    def draw(self, path: str | Path) -> None:
-        """Into a file, of the kind that its name says: .png (also when it says none), .svg, .pdf."""
-        kind = Path(path).suffix[1:] or "png"
-        figure = self.figure()
-        try:
-            figure.savefig(path, format=kind, dpi=DPI)
-        except OSError as error:
-            raise UsageError(f"{path}: cannot be written ({error.strerror})") from None
-        except ValueError:
-            raise UsageError(f"{path}: .{kind} is no kind of image; .png, .svg and .pdf are") from None
-
 
 def draw_vectors(
     inputs: Tensor,
     attended: Attended,
-    path: str | Path,
+    path: str | Path | None = None,
     *,
     queries: Tensor | None = None,
     names: Sequence[str] | None = None,
     query_names: Sequence[str] | None = None,
     title: str | None = None,
 ) -> VectorPicture:
-    """Draw how each output is mixed: a panel an output, an arrow a vector. Returns the arrows' numbers.
+    """Draw how each output is mixed: a panel per output, an arrow per vector. Returns the arrows' numbers.
 
         draw_vectors(x, self_attention(x), "self.png")
         draw_vectors(y, between(x, y), "between.png", queries=x)
@@ -133,27 +123,13 @@ def draw_vectors(
     `inputs` [n, d] are the vectors that are mixed, `queries` [m, d] those that look at them, when they are another set.
     More than two dimensions are projected on the two axes that keep most of the vectors' lengths.
     """
-    image = arrows_of(inputs, attended, queries, names, query_names, title)
-    image.draw(path)
-    return image
-
-
-def arrows_of(
-    inputs: Tensor,
-    attended: Attended,
-    queries: Tensor | None = None,
-    names: Sequence[str] | None = None,
-    query_names: Sequence[str] | None = None,
-    title: str | None = None,
-) -> VectorPicture:
-    """What `draw_vectors` draws, as numbers."""
     vectors, weights = table(inputs, "inputs"), table(attended.weights, "weights")
     output, looking = table(attended.output, "output"), None if queries is None else table(queries, "queries")
     n, m, width = len(vectors), len(output), vectors.shape[1]
     if width < 2:
         raise UsageError("the inputs have one dimension: arrows need at least two")
-    if max(n, m) > MOST:
-        raise UsageError(f"{n} vectors and {m} outputs are too many for an image: at most {MOST} of each")
+    if max(n, m) > MAX_VECTORS:
+        raise UsageError(f"{n} vectors and {m} outputs are too many for an image: at most {MAX_VECTORS} of each")
     if weights.shape != (m, n):
         raise UsageError(f"the weights are {shape(weights)}, but {m} outputs of {n} vectors need {m} × {n}")
     if output.shape[1] != width:
@@ -169,7 +145,7 @@ def arrows_of(
         vectors, looking = vectors @ axes, None if looking is None else looking @ axes
         title += f"\n{width} dimensions on two principal axes (PCA): {kept:.0%} of the squared lengths"
     letter, prefix = ("x", "output ") if looking is None else ("y", "x")
-    return VectorPicture(
+    picture = VectorPicture(
         vectors=vectors,
         weights=weights,
         names=labels(names, letter, n, "vectors"),
@@ -178,6 +154,9 @@ def arrows_of(
         title=title,
         projected=width > 2,
     )
+    if path is not None:
+        save(picture.figure(), path, DPI)
+    return picture
 
 
 def table(tensor: Tensor, name: str) -> Floats:

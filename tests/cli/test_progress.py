@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mirada.cli import progress
+from mirada.cli import answers
 from mirada.tasks.translation.model import TranslationModel
 from tests import toy
 from tests.command import run
@@ -20,7 +20,7 @@ def test_progress_is_shown_when_it_takes_long(
     file = tmp_path / "in.txt"
     file.write_text("".join(f"{source}\n" for source, _ in ROWS), encoding="utf-8")
     assert "lines/s" not in run("translate", trained.path, "--file", file).stderr
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(answers, "PATIENCE", 0.0)
     said = run("translate", trained.path, "--file", file, "--out", tmp_path / "out.txt").stderr
     assert "of 60 lines, " in said
     assert "lines/s" in said
@@ -29,6 +29,6 @@ def test_progress_is_shown_when_it_takes_long(
 
 
 def test_no_progress_when_the_program_is_quiet(trained: TranslationModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(answers, "PATIENCE", 0.0)
     assert run("translate", trained.path, text="el gato ve el tren\n" * 3, cwd=None).stderr != ""
     assert run("--quiet", "translate", trained.path, text="el gato ve el tren\n" * 3).stderr == ""

@@ -62,7 +62,7 @@ def quick() -> Iterator[None]:
     """Measurements with the fewest rounds, on small batches."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(measurements, "ENOUGH_SECONDS", 0.0)
-        patch.setattr(measurements, "FEWEST_ROUNDS", 1)
+        patch.setattr(measurements, "MIN_ROUNDS", 1)
         patch.setattr(measurements, "TIMED", 5)
         patch.setattr(measurements, "BATCH_TOKENS", 256)
         yield

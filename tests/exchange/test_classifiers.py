@@ -148,9 +148,9 @@ def test_a_tagger_can_be_fine_tuned(tmp_path: Path) -> None:
 def test_without_names_classes_have_numbers(tmp_path: Path) -> None:
     saved(tmp_path, CLASSES, {0: "a", 1: "b", 2: "c"})
     configure(tmp_path, id2label=None)
-    assert read_checkpoint(tmp_path).labels == ("LABEL_0", "LABEL_1", "LABEL_2")
+    assert read_checkpoint(tmp_path).preprocessor.labels == ["LABEL_0", "LABEL_1", "LABEL_2"]
     configure(tmp_path, id2label={"2": "x", "0": "y", "1": "x"})
-    assert read_checkpoint(tmp_path).labels == ("y", "x (1)", "x (2)")
+    assert read_checkpoint(tmp_path).preprocessor.labels == ["y", "x (1)", "x (2)"]
 
 
 @pytest.mark.parametrize(

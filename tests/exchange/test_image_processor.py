@@ -101,6 +101,6 @@ def test_another_resampling_filter_is_noted(published: tuple[Path, Any]) -> None
 def test_without_a_file_the_default_scale_is_noted(published: tuple[Path, Any]) -> None:
     (published[0] / "preprocessor_config.json").unlink(missing_ok=True)
     imported = read_checkpoint(published[0])
-    assert imported.images is not None
-    assert imported.images.mean == imported.images.std == (0.5, 0.5, 0.5)
+    images = imported.preprocessor.format
+    assert images.mean == images.std == (0.5, 0.5, 0.5)
     assert "has no preprocessor_config.json" in imported.notes[0]

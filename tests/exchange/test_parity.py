@@ -59,8 +59,7 @@ def test_gpt2_matches_transformers(gpt2: tuple[Path, Any, ImportedModel]) -> Non
     assert isinstance(imported.network, GPT)
     order = vocabulary.gpt2(folder, CheckpointConfig(folder / "config.json")).order
     assert order[:3].tolist() == [NEW, theirs.config.eos_token_id, theirs.config.eos_token_id]
-    assert imported.tokenizer is not None
-    ids = torch.tensor([[BOS, *imported.tokenizer.encode(["The baby's book,\n\n 2024 éñ"])[0][:23]]])
+    ids = torch.tensor([[BOS, *imported.preprocessor.tokenizer.encode(["The baby's book,\n\n 2024 éñ"])[0][:23]]])
     ours = imported.network.double()
     logits = ours.output(ours.encode(SequenceBatch(ids, torch.tensor([ids.shape[1]]))))
     expected = theirs(input_ids=order[ids]).logits
@@ -97,9 +96,8 @@ def test_a_gpt2_bundle_generates_the_same(gpt2: tuple[Path, Any, ImportedModel],
 def test_bert_matches_transformers(tmp_path: Path, kind: str) -> None:
     theirs = save_bert(tmp_path, kind).double()
     imported = read_checkpoint(tmp_path)
-    ours, words = imported.network.double(), imported.tokenizer
+    ours, words = imported.network.double(), imported.preprocessor.tokenizer
     assert isinstance(ours, BertForPretraining)
-    assert words is not None
     assert words.mask == 4
     order = vocabulary.bert(tmp_path, CheckpointConfig(tmp_path / "config.json")).order
     assert order.tolist()[:6] == [0, 3, 4, 2, 5, 1]
@@ -259,8 +257,7 @@ def test_pieces_that_only_sentencepiece_has_are_read_as_unknown_ones(tmp_path: P
     imported = read_checkpoint(tmp_path)
     ours, words = imported.network.double(), marian_words()
     assert isinstance(ours, Transformer)
-    assert imported.tokenizer is not None
-    source = torch.tensor([[*imported.tokenizer.encode(["el bebé llora"])[0], EOS]])
+    source = torch.tensor([[*imported.preprocessor.source.encode(["el bebé llora"])[0], EOS]])
     given = torch.tensor([[words["▁el"], words["<unk>"], words["▁llora"], words["</s>"]]])
     order = vocabulary.marian(tmp_path, CheckpointConfig(tmp_path / "config.json"))[0].order
     assert order[source].tolist() == given.tolist()
@@ -312,8 +309,7 @@ def test_weights_of_any_precision_become_float32(tmp_path: Path, kind: torch.dty
 def test_special_tokens_in_a_text_are_text(tmp_path: Path) -> None:
     """A marker in a user's text is text, and no end."""
     save_gpt2(tmp_path)
-    words = read_checkpoint(tmp_path).tokenizer
-    assert words is not None
+    words = read_checkpoint(tmp_path).preprocessor.tokenizer
     for text in (END, "</s>", "<pad><s>", "a\n\nb  c"):
         (ids,) = words.encode([text])
         assert min(ids) > EOS
@@ -322,8 +318,7 @@ def test_special_tokens_in_a_text_are_text(tmp_path: Path) -> None:
 
 def test_the_specials_of_a_bert_are_the_contracts(tmp_path: Path) -> None:
     save_bert(tmp_path)
-    words = read_checkpoint(tmp_path).tokenizer
-    assert words is not None
+    words = read_checkpoint(tmp_path).preprocessor.tokenizer
     names = {token["content"]: token["id"] for token in json.loads(words.to_json())["added_tokens"]}
     assert names == {"<pad>": PAD, "<s>": BOS, "</s>": EOS, "<unk>": UNK, MASK: 4}
 

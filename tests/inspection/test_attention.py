@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from mirada.errors import UsageError
-from mirada.inspection.attention import MOST_CELLS, CrossAttention, titled
+from mirada.inspection.attention import MAX_CELLS, CrossAttention, titled
 from mirada.tasks.translation.model import TranslationModel
 
 
@@ -26,7 +26,7 @@ def test_every_head_is_drawn_while_it_fits() -> None:
 
 
 def test_a_long_sentence_is_drawn_as_means_and_says_so() -> None:
-    side = int((MOST_CELLS / 4) ** 0.5)
+    side = int((MAX_CELLS / 4) ** 0.5)
     seen = look(2, 4, side, side)
     weights, which = seen.boxes()
     assert which == "the mean of the 4 heads of each layer"

@@ -16,7 +16,7 @@ from matplotlib.transforms import Bbox
 from torch import Tensor
 
 from mirada.errors import UsageError
-from mirada.inspection.vectors import VectorPicture, arrows_of, draw_vectors
+from mirada.inspection.vectors import VectorPicture, draw_vectors
 from mirada.nn.attention import Attended, between, hard, self_attention, soft
 
 X = torch.tensor([[1.0, 0.0], [0.0, 1.0], [-0.5, -0.5]])
@@ -45,7 +45,7 @@ def written(box: Axes) -> list[str]:
 
 
 def test_arrows_of_the_notes_self_attention() -> None:
-    image = arrows_of(X, self_attention(X))
+    image = draw_vectors(X, self_attention(X))
     np.testing.assert_allclose(image.vectors, X)
     np.testing.assert_allclose(image.contributions[0], [[0.6285, 0.0], [0.0, 0.2312], [-0.0701, -0.0701]], atol=1e-4)
     np.testing.assert_allclose(image.outputs, [[0.5584, 0.1611], [0.1611, 0.5584], [-0.0761, -0.0761]], atol=1e-4)
@@ -54,7 +54,7 @@ def test_arrows_of_the_notes_self_attention() -> None:
 
 
 def test_contributions_head_to_tail_end_at_the_output() -> None:
-    image = arrows_of(X, soft(X, torch.full((2, 3), 0.1) + 0.7 * torch.eye(2, 3)))
+    image = draw_vectors(X, soft(X, torch.full((2, 3), 0.1) + 0.7 * torch.eye(2, 3)))
     np.testing.assert_allclose(image.steps[0], [[0.0, 0.0], [0.8, 0.0], [0.8, 0.1], [0.75, 0.05]], atol=1e-6)
     np.testing.assert_allclose(image.steps[:, -1], image.outputs)
 
@@ -62,7 +62,7 @@ def test_contributions_head_to_tail_end_at_the_output() -> None:
 def test_more_dimensions_are_projected_and_still_add_up() -> None:
     x, y = some(2, 7), some(4, 7, seed=1)
     attended = between(x, y)
-    image = arrows_of(y, attended, x)
+    image = draw_vectors(y, attended, queries=x)
     assert image.projected
     assert image.title.startswith("Attention between two sets of vectors\n7 dimensions on two principal axes (PCA): ")
     assert image.queries is not None
@@ -79,7 +79,7 @@ def test_more_dimensions_are_projected_and_still_add_up() -> None:
 def test_vectors_in_a_plane_keep_their_lengths_and_angles() -> None:
     turn, _ = torch.linalg.qr(some(5, 5).double())
     flat = torch.cat([X, torch.zeros(3, 3)], 1).double() @ turn
-    image = arrows_of(flat, self_attention(flat))
+    image = draw_vectors(flat, self_attention(flat))
     np.testing.assert_allclose(image.vectors @ image.vectors.T, X @ X.T, atol=1e-6)
     assert "100% of the squared lengths" in image.title
 
@@ -95,7 +95,7 @@ def test_the_least_that_can_be_drawn(x: Tensor, tmp_path: Path) -> None:
 
 
 def test_a_panel_shows_vectors_contributions_and_output() -> None:
-    image = arrows_of(X, self_attention(X))
+    image = draw_vectors(X, self_attention(X))
     boxes = panels(image)
     assert [box.get_title() for box in boxes] == [
         "output 1 = (0.558, 0.161)",
@@ -116,7 +116,7 @@ def test_a_panel_shows_vectors_contributions_and_output() -> None:
 
 def test_two_sets_are_drawn_as_two_sets() -> None:
     x, y = some(2, 2), some(3, 2, seed=1)
-    image = arrows_of(y, between(x, y), x)
+    image = draw_vectors(y, between(x, y), queries=x)
     boxes = panels(image)
     for row, box in enumerate(boxes):
         arrows = drawn(box)
@@ -133,7 +133,7 @@ def test_two_sets_are_drawn_as_two_sets() -> None:
 
 def test_names_and_titles_are_shown_as_they_are() -> None:
     x = some(2, 3)
-    image = arrows_of(x, self_attention(x), names=["$el$", "be_bé"], query_names=["uno", "dos"], title="100 $ $")
+    image = draw_vectors(x, self_attention(x), names=["$el$", "be_bé"], query_names=["uno", "dos"], title="100 $ $")
     box, other = panels(image)
     assert [text.split(" · ")[1] for text in written(box)] == ["$el$", "be_bé"]
     assert (box.get_title(), other.get_title()) == ("uno", "dos")
@@ -142,7 +142,7 @@ def test_names_and_titles_are_shown_as_they_are() -> None:
 
 
 def test_hard_attention_shows_one_arrow_whole_and_zeros_as_zero() -> None:
-    boxes = panels(arrows_of(X, hard(X, torch.tensor([0, -1, -1]))))
+    boxes = panels(draw_vectors(X, hard(X, torch.tensor([0, -1, -1]))))
     assert drawn(boxes[0])["contributions"].tolist() == [[1, 0], [0, 0], [0, 0]]
     assert drawn(boxes[1])["output"].tolist() == [[0, 0]]
     assert boxes[1].get_title() == "output 2 = (0, 0)"
@@ -153,7 +153,7 @@ def test_hard_attention_shows_one_arrow_whole_and_zeros_as_zero() -> None:
 def test_labels_stay_inside_their_panel_and_off_each_other_and_the_legend_off_the_panels(count: int) -> None:
     angles = torch.arange(count) * (2 * math.pi / count) + 0.3
     x = torch.stack([angles.cos(), angles.sin()], 1) * torch.linspace(0.6, 1.4, count)[:, None]
-    figure = arrows_of(x, self_attention(x)).figure()
+    figure = draw_vectors(x, self_attention(x)).figure()
     legend = figure.legends[0].get_window_extent()
     assert legend.x0 >= 0
     assert legend.x1 <= figure.bbox.width
@@ -192,7 +192,7 @@ def test_the_name_says_the_kind_of_file(tmp_path: Path) -> None:
 
 def test_tensors_of_any_kind_are_drawn() -> None:
     x = X.to(torch.bfloat16).requires_grad_()
-    image = arrows_of(x, self_attention(x))
+    image = draw_vectors(x, self_attention(x))
     np.testing.assert_allclose(image.outputs[0], [0.5584, 0.1611], atol=5e-3)
 
 
@@ -203,33 +203,45 @@ def test_tensors_of_any_kind_are_drawn() -> None:
     ("image", "message"),
     [
         (
-            lambda: arrows_of(X[0], self_attention(X)),
+            lambda: draw_vectors(X[0], self_attention(X)),
             "the inputs must be a table, a row for each vector, not of shape [2]",
         ),
-        (lambda: arrows_of(X[None], self_attention(X)), "the inputs must be a table, a row for each vector, not of"),
-        (lambda: arrows_of(X[:0], self_attention(X[:0])), "not of shape [0, 2]"),
+        (lambda: draw_vectors(X[None], self_attention(X)), "the inputs must be a table, a row for each vector, not of"),
+        (lambda: draw_vectors(X[:0], self_attention(X[:0])), "not of shape [0, 2]"),
         (
-            lambda: arrows_of(X[:, :1], self_attention(X[:, :1])),
+            lambda: draw_vectors(X[:, :1], self_attention(X[:, :1])),
             "the inputs have one dimension: arrows need at least two",
         ),
-        (lambda: arrows_of(X, self_attention(some(3, 4))), "the inputs are 2 wide, but the output is 4 wide"),
+        (lambda: draw_vectors(X, self_attention(some(3, 4))), "the inputs are 2 wide, but the output is 4 wide"),
         (
-            lambda: arrows_of(X, Attended(X, torch.eye(2))),
+            lambda: draw_vectors(X, Attended(X, torch.eye(2))),
             "the weights are 2 × 2, but 3 outputs of 3 vectors need 3 × 3",
         ),
-        (lambda: arrows_of(X, Attended(X, torch.ones(3))), "the weights must be a table"),
-        (lambda: arrows_of(X[:2], self_attention(X)), "the weights are 3 × 3, but 3 outputs of 2 vectors need 3 × 2"),
-        (lambda: arrows_of(X + 1, self_attention(X)), "the output is not the weights × the inputs"),
+        (lambda: draw_vectors(X, Attended(X, torch.ones(3))), "the weights must be a table"),
         (
-            lambda: arrows_of(some(9, 2), self_attention(some(9, 2))),
+            lambda: draw_vectors(X[:2], self_attention(X)),
+            "the weights are 3 × 3, but 3 outputs of 2 vectors need 3 × 2",
+        ),
+        (lambda: draw_vectors(X + 1, self_attention(X)), "the output is not the weights × the inputs"),
+        (
+            lambda: draw_vectors(some(9, 2), self_attention(some(9, 2))),
             "9 vectors and 9 outputs are too many for an image",
         ),
-        (lambda: arrows_of(X, between(some(9, 2), X)), "3 vectors and 9 outputs are too many for an image: at most 8"),
-        (lambda: arrows_of(X, self_attention(X), X[:2]), "the queries are 2 × 2, but 3 outputs of width 2 need 3 × 2"),
-        (lambda: arrows_of(X, self_attention(X), some(3, 4)), "the queries are 3 × 4, but 3 outputs of width 2 need"),
-        (lambda: arrows_of(X, self_attention(X), names=["a"]), "there are 1 names for 3 vectors: give one for each"),
-        (lambda: arrows_of(X, self_attention(X), query_names=["a"]), "there are 1 names for 3 outputs"),
-        (lambda: arrows_of(X / 0, self_attention(X)), "the inputs hold numbers that are not finite"),
+        (
+            lambda: draw_vectors(X, between(some(9, 2), X)),
+            "3 vectors and 9 outputs are too many for an image: at most 8",
+        ),
+        (
+            lambda: draw_vectors(X, self_attention(X), queries=X[:2]),
+            "the queries are 2 × 2, but 3 outputs of width 2 need 3 × 2",
+        ),
+        (
+            lambda: draw_vectors(X, self_attention(X), queries=some(3, 4)),
+            "the queries are 3 × 4, but 3 outputs of width 2 need",
+        ),
+        (lambda: draw_vectors(X, self_attention(X), names=["a"]), "there are 1 names for 3 vectors: give one for each"),
+        (lambda: draw_vectors(X, self_attention(X), query_names=["a"]), "there are 1 names for 3 outputs"),
+        (lambda: draw_vectors(X / 0, self_attention(X)), "the inputs hold numbers that are not finite"),
     ],
 )
 def test_what_cannot_be_drawn_gets_one_clear_line(image: Callable[[], VectorPicture], message: str) -> None:
@@ -241,7 +253,7 @@ def test_what_cannot_be_drawn_gets_one_clear_line(image: Callable[[], VectorPict
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("none/image.png", "cannot be written (No such file"), ("image.xyz", ".xyz is no kind of image")],
+    [("none/image.png", "cannot be written (No such file"), ("image.xyz", ".xyz is not a kind of image")],
 )
 def test_a_file_that_cannot_be_written(name: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="image") as error:

@@ -69,3 +69,11 @@ def test_orthogonal_is_the_polynomial_of_the_singular_values() -> None:
 
 def test_nothing_becomes_nothing() -> None:
     assert not orthogonal(torch.zeros(2, 3, 4)).any()
+
+
+def test_muon_makes_updates_nearly_orthogonal() -> None:
+    torch.manual_seed(0)
+    for shape in ((3, 64, 64), (2, 64, 256), (2, 256, 64)):
+        values = torch.linalg.svdvals(orthogonal(torch.randn(shape)))
+        assert values.max() < 1.3
+        assert values.median() > 0.6

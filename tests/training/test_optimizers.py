@@ -1,8 +1,9 @@
-"""The optimisers' memory after a restore, and which parameters are whose."""
+"""The optimizers' state after a restore, which parameters are whose, and clipping."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -20,8 +21,9 @@ from mirada.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from mirada.models.transformer import Captioner, CaptionerConfig, Transformer, TransformerConfig
 from mirada.models.vit import ViT, ViTConfig
 from mirada.parts import OutputHead, Part, Role, parameter_roles
+from mirada.training.checkpoints import Progress, load, save
 from mirada.training.config import TrainConfig
-from mirada.training.optimizers import Optimizers
+from mirada.training.optimizers import Optimizers, clip
 from tests.devices import move_to_meta
 
 KINDS = ["sgd", "adam", "adamw", "muon"]
@@ -195,3 +197,41 @@ def test_what_a_parameter_is_does_not_depend_on_its_shape() -> None:
         "tied.weight": "embedding",
         "tied.bias": "other",
     }
+
+
+@pytest.mark.parametrize("kind", ["sgd", "adam", "adamw", "muon"])
+def test_an_optimizer_continues_from_its_saved_state(kind: str, tmp_path: Path) -> None:
+    def build() -> tuple[nn.Module, Optimizers]:
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Embedding(5, 4), nn.Linear(4, 3))
+        return model, Optimizers(model, TrainConfig(optimizer=kind))
+
+    def step(model: nn.Module, optimizers: Optimizers) -> None:
+        model(torch.arange(5)).pow(2).sum().backward()
+        optimizers.step(0.01)
+        model.zero_grad()
+
+    straight = build()
+    for _ in range(6):
+        step(*straight)
+    first = build()
+    for _ in range(3):
+        step(*first)
+    save(tmp_path, Progress(step=3), first[1].state())
+    second = build()
+    second[0].load_state_dict(first[0].state_dict())
+    found = load(tmp_path, pytest.fail)
+    assert found is not None
+    second[1].restore(found[1])
+    for _ in range(3):
+        step(*second)
+    for expected, got in zip(straight[0].parameters(), second[0].parameters(), strict=True):
+        assert torch.equal(expected, got)
+
+
+def test_clip_scales_then_shrinks() -> None:
+    gradients = [torch.full((4,), 6.0), torch.full((12,), 6.0)]  # norm 24
+    assert clip(gradients, 0.5, 3.0) == pytest.approx(12.0)
+    assert torch.cat(gradients).norm().item() == pytest.approx(3.0)
+    assert clip(gradients, 1.0, 0.0) == pytest.approx(3.0)
+    assert torch.cat(gradients).norm().item() == pytest.approx(3.0)

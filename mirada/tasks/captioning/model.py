@@ -19,7 +19,7 @@ from mirada.data.images.preprocessing import ImageInput, ImageLoader, LoadedImag
 from mirada.decoding import DecodeConfig, Hypothesis
 from mirada.engines import Engine, GenerationSettings
 from mirada.engines.torch import TorchEngine
-from mirada.inspection.image_attention import ImageAttention
+from mirada.inspection.attention import ImageAttention
 from mirada.metrics.captioning import CaptionScores, evaluate_captions, exact
 from mirada.metrics.translation import chrf
 from mirada.models.transformer import Captioner

@@ -8,8 +8,7 @@ import torch
 from torch import Tensor
 
 from mirada.compare.results import Baseline, Comparison, LengthScore, Prediction, Sample
-from mirada.compare.sequence_report import RECURRENT, SequenceReport, uses
-from mirada.compare.task_report import spread
+from mirada.compare.task_report import RECURRENT, SequenceReport, spread, uses
 from mirada.contracts import Sizes
 from mirada.tasks.classification.data import Labelled
 from mirada.tasks.classification.model import ClassificationModel

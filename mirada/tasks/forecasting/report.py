@@ -12,7 +12,7 @@ from mirada.compare import charts
 from mirada.compare.charts import Line
 from mirada.compare.page import Column, Figure, Grid, Section, figures, named
 from mirada.compare.results import Baseline, Comparison, ModelResult, Prediction, Sample
-from mirada.compare.sequence_report import SequenceReport
+from mirada.compare.task_report import SequenceReport
 from mirada.contracts import SequenceBatch
 from mirada.metrics.forecasting import MODEL, drift, naive, seasonal_naive, steps_shown
 from mirada.tasks.forecasting.data import Timeline

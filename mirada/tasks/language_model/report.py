@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from mirada.compare.results import Baseline, Prediction, Sample
-from mirada.compare.sequence_report import SequenceReport
+from mirada.compare.task_report import SequenceReport
 from mirada.contracts import Sizes
 from mirada.metrics.perplexity import MEASURES
 from mirada.tasks.language_model.model import LanguageModel

@@ -6,8 +6,7 @@ import torch
 from torch import Tensor
 
 from mirada.compare.results import Comparison, Prediction, Sample
-from mirada.compare.sequence_report import SequenceReport, uses
-from mirada.compare.task_report import spread
+from mirada.compare.task_report import SequenceReport, spread, uses
 from mirada.contracts import Sizes
 from mirada.tasks.tagging.model import TaggingModel
 from mirada.tasks.tagging.tags import Examples

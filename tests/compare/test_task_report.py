@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mirada.compare.sequence_report import encoder_path
+from mirada.compare.task_report import encoder_path
 
 
 @pytest.mark.parametrize(
