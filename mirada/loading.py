@@ -128,7 +128,7 @@ def info_text(path: str | Path) -> str:
         or (
             "training",
             f"{counted(run['steps'], 'step')}, {run['epochs']:g} epochs, {run['seconds'] / 60:.1f} minutes "
-            f"on {run['device']} with {counted(run['threads'], 'thread')}"
+            f"on {run['device']} with {counted(run['threads'], 'thread')} in {run['precision']}"
             + ("" if run["finished"] else " (not finished)"),
         ),
         *([] if origin else [("data id", data["fingerprint"][:16])]),

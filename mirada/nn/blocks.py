@@ -21,6 +21,7 @@ from mirada.nn.activations import ACTIVATIONS
 from mirada.nn.attention import Formula, ScaledDotProduct
 from mirada.nn.positions import Positions
 from mirada.parts import Part, active_switches, is_recording
+from mirada.precision import rounded
 
 FUSED_FROM = 64
 """On a CPU, many queries over fewer keys than this are faster by the plain formula; a single query never is."""
@@ -160,6 +161,7 @@ class MultiHead(Part):
 
     def project(self, x: Tensor, before: int = 0) -> tuple[Tensor, KeyValues]:
         """Queries, keys and values of x [B, T, D] for self-attention; x begins after the first `before` tokens."""
+        x = rounded(x)
         if self.packed is None or torch.is_grad_enabled():
             q, new = self._split(self.query(x)), self.remember(x)
         else:
@@ -289,6 +291,7 @@ class Stack(Part):
 
     def remember(self, memory: Tensor) -> list[KeyValues]:
         """Each layer's keys and values of an encoder's output [B, S, D], projected once a sentence."""
+        memory = rounded(memory)
         return [cast(Layer, layer).cross.remember(memory) for layer in self.layers]
 
     def forward(
