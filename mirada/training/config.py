@@ -73,7 +73,7 @@ class TrainConfig(Section):
     seed: int = Field(1, ge=0, lt=2**32)
     """Seed of the initial weights, the order of batches and dropout."""
     threads: int | None = Field(None, ge=1, le=1024)
-    """CPU threads. Default: one per core."""
+    """CPU threads. Default: as many as are fastest when training starts, since other programs may be using cores."""
     precision: Precision = "auto"
     """Arithmetic of matrix products: `float32`, or `bfloat16` with float32 weights; `auto` takes bfloat16 where a trial
     on this machine shows that it is faster."""

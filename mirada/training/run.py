@@ -15,7 +15,7 @@ from mirada import bundle as bundles
 from mirada import config as configuration
 from mirada import models, tasks
 from mirada.data.quality import Notify
-from mirada.device import select_device
+from mirada.device import fastest_threads, select_device
 from mirada.errors import Interrupted, TrainingError, UsageError
 from mirada.loading import load
 from mirada.metrics.score import Evaluation
@@ -80,10 +80,12 @@ class _Run:
         self.task, self.sections = build(values)
         self.log = Log(work.run / "log.jsonl")
         self.timing = Timing()
+        self.begun = checkpoints.exist(work.run / "checkpoints")
+        if self.settings.threads is None and not self.begun:
+            self._set(threads=fastest_threads())
         self.device = select_device(self.settings.device, self.settings.threads)
         base = self.settings.base
         self.base = Base(Path(base), work.run / "base", str(self.device), self.settings.threads) if base else None
-        self.begun = checkpoints.exist(work.run / "checkpoints")
         self.before: dict[str, Any] | None = None  # the base's scores
         self.change: dict[str, Any] | None = None  # those, and the new model's beside them
 
@@ -91,6 +93,10 @@ class _Run:
     def settings(self) -> TrainConfig:
         found: TrainConfig = self.sections["train"]
         return found
+
+    def _set(self, **changes: Any) -> None:
+        """Change settings of training."""
+        self.sections["train"] = self.settings.model_copy(update=changes)
 
     def run(self) -> Any:
         with self.timing("preparing"):
@@ -147,7 +153,7 @@ class _Run:
     def _keep_precision(self, data: Prepared) -> None:
         """A resumed run keeps its arithmetic, and this machine must have it; earlier versions knew only float32."""
         if self.settings.precision == "auto":
-            self.sections["train"] = self.settings.model_copy(update={"precision": "float32"})
+            self._set(precision="float32")
         try:
             with_precision(self.task, self.sections, data, self.settings.batch_tokens or 0, self.device)
         except UsageError as error:
