@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mirada.device import share_cores
+
 __version__ = "0.1.0"
 __all__ = [
     "CaptionModel",
@@ -50,6 +52,9 @@ _HOMES = {
     "Translation": "mirada.tasks.translation.translator",
     "TranslationModel": "mirada.tasks.translation.model",
 }
+
+
+share_cores()  # before anything imports PyTorch
 
 
 def __getattr__(name: str) -> Any:

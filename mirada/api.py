@@ -51,6 +51,7 @@ def train(
     seed: int | None = None,
     threads: int | None = None,
     device: str | None = None,
+    precision: str | None = None,
     base: str | Path | None = None,
     columns: Sequence[str] = (),
     resume: str | Path | None = None,
@@ -73,6 +74,7 @@ def train(
         config: A YAML file of settings. `settings` override it, and other arguments override both.
         settings: Any settings (see `mirada settings`): {"model": {"width": 128}}.
         seed, threads, device: The random seed, CPU threads, and device of the run.
+        precision: The arithmetic: float32, bfloat16, or auto (bfloat16 where this machine is faster with it).
         base: A bundle to fine-tune; it decides the tokenizer, the sizes and the initial weights.
         columns: Which columns of a table to read, by name or number.
         resume: A bundle whose training to resume: interrupted, or finished with a larger budget given here.
@@ -88,7 +90,7 @@ def train(
         check_path(paths, name, several=True)
     started = time.monotonic()
     budget = {"minutes": minutes, "epochs": epochs, "steps": steps}
-    machine = {"seed": seed, "threads": threads, "device": device}
+    machine = {"seed": seed, "threads": threads, "device": device, "precision": precision}
     given = {
         "data": data_settings(files, source, target, dev, source_language, target_language, columns, absolute=True),
         "train": {key: value for key, value in {**budget, **machine}.items() if value is not None},

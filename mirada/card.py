@@ -38,6 +38,7 @@ class Training(_Part):
     seconds: FiniteFloat = 0.0
     device: str = "?"
     threads: Count = 0
+    precision: str = "float32"
 
 
 class Score(_Part):

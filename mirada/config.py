@@ -32,6 +32,7 @@ OPTIONS = {
     "train.steps": "--steps",
     "train.seed": "--seed",
     "train.threads": "--threads",
+    "train.precision": "--precision",
     "train.device": "--device",
     "train.base": "--base",
     "model.name": "--model",

@@ -116,7 +116,7 @@ def decoding(
     width, device = config.width, batch.source.device
     finished: list[list[Hypothesis]] = [[] for _ in range(batch.size)]
     prefixes = batch.target[:, 1:].tolist()
-    scores = torch.full((batch.size, width), NEVER, device=device)
+    scores = torch.full((batch.size, width), NEVER, device=device)  # float32 whatever the logits are
     scores[:, : width if config.sample else 1] = 0.0  # a search must not start with W copies of one hypothesis
     nothing = torch.zeros(batch.size, width, 0, dtype=torch.long, device=device)
     beams = _Beams(list(range(batch.size)), scores, nothing, None)
@@ -129,11 +129,12 @@ def decoding(
     weights = step.attention.index_select(0, copies) if step.attention is not None else None
     for length in range(1, max(limits, default=0) + 1):
         at_limit = torch.tensor([limits[sentence] <= length for sentence in beams.sentences], device=device)
-        log_p = logits.log_softmax(-1).index_fill_(1, never, NEVER)  # [R, V]
+        log_p = logits.to(scores.dtype).log_softmax(-1).index_fill_(1, never, NEVER)  # [R, V]
         found = noise.draw(log_p, beams) if noise else _best(log_p, beams.scores)
         scores, parents, tokens = _end(found, log_p[:, EOS], beams.scores, at_limit)
-        wanted = found[2] if noise else log_p.argmax(-1).view(-1, width)  # [n, W] each hypothesis's best continuation
-        forced = at_limit.unsqueeze(1) & (wanted != EOS)
+        forced = at_limit.unsqueeze(1).expand(-1, width)  # [n, W] the limit ends it, and not its best continuation
+        if at_limit.any():
+            forced = forced & ((found[2] if noise else log_p.argmax(-1).view(-1, width)) != EOS)
         _keep_finished(finished, beams, scores, parents, tokens, weights, forced, prefixes, config)
         best_open = scores.masked_fill(tokens == EOS, NEVER).amax(1) / length**config.length_penalty  # [n]
         done = [

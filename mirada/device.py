@@ -37,6 +37,43 @@ def select_device(device: str = "auto", threads: int | None = None) -> torch.dev
     return found
 
 
+SPIN = 1000
+"""Rounds that a waiting thread spins before it sleeps."""
+
+
+def share_cores() -> None:
+    """Let threads that wait for others sleep after a moment, instead of spinning.
+
+    PyTorch's threads (OpenMP) wait for each other after every operation. By default they spin, which is a little faster
+    when nothing else runs, and several times slower when another program needs a core. OpenMP reads its environment
+    when PyTorch is imported: `import mirada` calls this, so import it before torch. Your own settings are respected.
+    """
+    if not any(name in os.environ for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")):
+        os.environ["GOMP_SPINCOUNT"] = str(SPIN)
+
+
+def fastest_threads(seconds: float = 0.1) -> int:
+    """The number of threads that multiplies matrices fastest right now: other programs may be using some cores.
+
+    Each count (all cores, half of them, … one) is tried for so many seconds; of equals, the lower is preferred.
+    """
+    import torch
+
+    x, w = torch.ones(1024, 256), torch.ones(256, 1024)
+    before, counts = torch.get_num_threads(), [max(1, cores() >> halvings) for halvings in range(cores().bit_length())]
+    speeds: dict[int, float] = {}
+    for count in counts if len(counts) > 1 else ():
+        torch.set_num_threads(count)
+        (x @ w).relu_()
+        began, rounds = time.perf_counter(), 0
+        while (elapsed := time.perf_counter() - began) < seconds:
+            (x @ w).relu_()
+            rounds += 1
+        speeds[count] = rounds / elapsed
+    torch.set_num_threads(before)
+    return max(sorted(speeds), key=speeds.__getitem__, default=1)
+
+
 def keep_memory() -> None:
     """Make glibc keep freed memory instead of returning it to the system after every large tensor.
 

@@ -26,11 +26,22 @@ from mirada.tensors import check_specs, tensor_specs
 M = TypeVar("M", bound=Model, default=Any)
 
 
-def load(path: str | Path, kind: type[M] | None = None, *, device: str = "auto", threads: int | None = None) -> M:
+def load(
+    path: str | Path,
+    kind: type[M] | None = None,
+    *,
+    device: str = "auto",
+    threads: int | None = None,
+    engine: str = "auto",
+    quantize: str | None = None,
+    precision: str = "float32",
+) -> M:
     """Open a bundle. Its task decides the class of the result: TranslationModel, ClassificationModel, …
 
     With `kind` the result is typed, and a bundle of another task is refused: `load("es-en", TranslationModel)`.
-    `device` is auto, cpu, cuda, …; `threads` is the number of CPU threads.
+    `device` is auto, cpu, cuda, …; `threads` is the number of CPU threads. What computes the texts of a translator is
+    its `engine`: torch (in `precision` float32 or bfloat16), ctranslate2 (with its weights in `quantize` int8, …), or
+    auto, which takes CTranslate2 where it is installed and can run the model. Both give the same answers.
     """
     check_path(path, "path")
     found = bundles.read(Path(path))
@@ -42,7 +53,7 @@ def load(path: str | Path, kind: type[M] | None = None, *, device: str = "auto",
     try:
         sections = {"model": models.find(configuration.model_name(found.config), task.name).config}
         sections |= {name: task.sections[name] for name in task.used}
-        built = configuration.build(sections, {name: found.config.get(name) for name in sections})
+        built = task.complete(configuration.build(sections, {name: found.config.get(name) for name in sections}))
         preprocessor = task.open(found.files, found.path)
         with torch.device("meta"):  # no memory is allocated before the shapes are known to fit
             outline = task.network(built["model"], preprocessor)
@@ -55,6 +66,7 @@ def load(path: str | Path, kind: type[M] | None = None, *, device: str = "auto",
         lay_out(network)
     values = {**found.config, **{name: section.model_dump(mode="json") for name, section in built.items()}}
     model: Any = task.model(found.path, found.card, values, network, preprocessor, where)
+    model.use_engine(engine, quantize, precision)
     return model  # of the class `kind`, as checked above
 
 
@@ -113,7 +125,7 @@ def info_text(path: str | Path) -> str:
         history = [("imported", "; ".join([f"{origin['type']} from {origin['from']}", *origin["notes"]]))]
     else:
         length = f"{counted(run['steps'], 'step')}, {run['epochs']:g} epochs, {run['seconds'] / 60:.1f} minutes"
-        machine = f"{run['device']} with {counted(run['threads'], 'thread')}"
+        machine = f"{run['device']} with {counted(run['threads'], 'thread')} in {run['precision']}"
         end = "" if run["finished"] else " (not finished)"
         history = [("training", f"{length} on {machine}{end}"), ("data id", data["fingerprint"][:16])]
     lines = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,9 @@ import pytest
 import torch
 from torch import Tensor
 
+import mirada
+from mirada import bundle as bundles
+from mirada import device
 from mirada.contracts import Sizes
 from mirada.inspection.gradients import fading_of
 from mirada.inspection.vectors import table
@@ -21,6 +25,7 @@ from mirada.models.rnn import RecurrentConfig, RecurrentEncoder
 from mirada.tasks.forecasting.windows import features
 from mirada.tasks.language_model.model import token_bits
 from mirada.tasks.translation.model import TranslationModel
+from tests import toy
 from tests.devices import Reached, WithoutFloat64
 
 WORDS = 12
@@ -157,3 +162,32 @@ from tests.toy import TINY
 mirada.train(sys.argv[2], out=sys.argv[3], steps=1, settings=TINY, source_language="es", target_language="en")
 """
     assert mapped_after(code, trained.path, toy_tsv, tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [({}, "1000 None"), ({"GOMP_SPINCOUNT": "7"}, "7 None"), ({"OMP_WAIT_POLICY": "active"}, "None active")],
+)
+def test_waiting_threads_sleep_unless_the_user_says_otherwise(given: dict[str, str], expected: str) -> None:
+    script = "import mirada, os; print(os.environ.get('GOMP_SPINCOUNT'), os.environ.get('OMP_WAIT_POLICY'))"
+    ours = {name: value for name, value in os.environ.items() if name not in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")}
+    done = subprocess.run([sys.executable, "-c", script], env={**ours, **given}, capture_output=True, check=True)
+    assert done.stdout.decode().strip() == expected
+
+
+def test_as_many_threads_as_are_fastest_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = torch.get_num_threads()
+    monkeypatch.setattr(device, "cores", lambda: 4)
+    assert device.fastest_threads(seconds=0.01) in (1, 2, 4)
+    assert torch.get_num_threads() == before
+    monkeypatch.setattr(device, "cores", lambda: 1)
+    assert device.fastest_threads() == 1
+
+
+def test_the_number_of_threads_is_kept_for_a_resumed_run(toy_tsv: Path, tmp_path: Path) -> None:
+    settings = {**toy.TINY, "train": {**toy.TINY["train"], "threads": None}}
+    before = torch.get_num_threads()
+    mirada.train(toy_tsv, out=tmp_path / "run", steps=2, settings=settings)
+    torch.set_num_threads(before)
+    found = bundles.read(tmp_path / "run")
+    assert found.config["train"]["threads"] == found.card["training"]["threads"] >= 1

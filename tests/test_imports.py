@@ -24,6 +24,7 @@ LAYERS = [
     ["card", "tensors"],
     ["config"],
     ["parts"],
+    ["precision"],
     ["contracts"],
     ["device", "data", "nn"],
     ["builtin"],

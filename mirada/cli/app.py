@@ -116,7 +116,10 @@ Texts = Annotated[
 ]
 File = Annotated[Path | None, option(help="Read the lines of this file.")]
 Out = Annotated[Path | None, typer.Option(help="Write to this new file.", show_default="standard output")]
-Threads = Annotated[int | None, typer.Option(help="CPU threads to use.", show_default="one per core")]
+Threads = Annotated[
+    int | None,
+    typer.Option(help="CPU threads to use.", show_default="what is fastest"),
+]
 Device = Annotated[str | None, typer.Option(help="Device to compute on: auto, cpu, cuda, …", show_default="auto")]
 From = Annotated[str | None, option("--from", help="Source language: es")]
 To = Annotated[str | None, option("--to", help="Target language: en")]

@@ -99,11 +99,12 @@ def _options(function: Function) -> dict[str, inspect.Parameter]:
     return {one.name: one for one in own}
 
 
-def load(bundle: Path, device: str | None, threads: int | None, kind: Any = None) -> Any:
-    """Open a bundle with the options --device and --threads."""
+def load(bundle: Path, device: str | None, threads: int | None, kind: Any = None, **engine: str | None) -> Any:
+    """Open a bundle with the options --device and --threads, and those that choose an engine."""
     from mirada import api
 
-    return api.load(bundle, kind, device=device or "auto", threads=threads)
+    given = {name: value for name, value in engine.items() if value is not None}
+    return api.load(bundle, kind, device=device or "auto", threads=threads, **given)
 
 
 def answer(given: Given, out: Path | None, job: Job, predict: Predict, json_: bool) -> None:

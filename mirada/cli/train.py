@@ -63,6 +63,10 @@ def train(
     seed: cli.Seed = None,
     threads: cli.Threads = None,
     device: cli.Device = None,
+    precision: Annotated[
+        str | None,
+        typer.Option(help="Arithmetic: float32, bfloat16 or auto.", show_default="auto: what is faster here"),
+    ] = None,
     resume: Annotated[Path | None, option(help="Resume the training in this bundle.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the bundle at --out.")] = False,
 ) -> None:
@@ -86,6 +90,7 @@ def train(
             seed=seed,
             threads=threads,
             device=device,
+            precision=precision,
             resume=resume,
             overwrite=overwrite,
             listen=console,

@@ -14,6 +14,7 @@ from mirada.contracts import EOS, Batch, Generator, State, Step
 from mirada.data.batching import collate
 from mirada.decoding import Hypothesis, decode, decoding
 from mirada.engines import Engine, GenerationSettings
+from mirada.precision import arithmetic
 
 UNLIKELY = -1e4
 """The logit of an end where texts have none: never chosen, but what the length limit can still force."""
@@ -25,8 +26,10 @@ Collate = Callable[[Sequence[Any], Sequence[Sequence[int]]], Batch]
 class TorchEngine(Engine):
     """Generates with a network on a device; what is in one call is computed as one batch."""
 
-    def __init__(self, network: Generator, device: torch.device, collate: Collate = collate):
-        self.network, self.device, self._collate = network, device, collate
+    def __init__(
+        self, network: Generator, device: torch.device, collate: Collate = collate, precision: str = "float32"
+    ):
+        self.network, self.device, self._collate, self.precision = network, device, collate, precision
 
     def generate(
         self, sources: Sequence[Any], prefixes: Sequence[Sequence[int]], settings: GenerationSettings
@@ -40,7 +43,8 @@ class TorchEngine(Engine):
             network, config = self._restricted(settings, limits), settings.decode
             if settings.free_end and not config.sample:  # all of them, since they are ranked anew
                 config = config.model_copy(update={"n_best": config.beam * max(limits)})
-            results = decode(network, batch, config, limits, attention=settings.attention)
+            with arithmetic(self.precision, self.device):
+                results = decode(network, batch, config, limits, attention=settings.attention)
             for row, hypotheses in zip(chosen, results, strict=True):
                 found[row] = _ranked(hypotheses, len(prefixes[row]), settings.limits[row], settings)
         return found

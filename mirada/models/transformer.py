@@ -126,19 +126,23 @@ class StacksState:
     """Keys and values of the source and of the tokens so far, for R hypotheses."""
 
     own: list[KeyValues]  # a layer each, [R, H, t, K]
-    source: list[KeyValues]  # a layer each, [R, H, S, K]
-    source_mask: Tensor | None  # [R, 1, 1, S]
-    sentence: Tensor  # [R] the sentence each row belongs to
+    source: list[KeyValues]  # a layer each, [B, H, S, K]
+    source_mask: Tensor | None  # [B, 1, 1, S]
+    sentence: Tensor  # [R] the sentence each row belongs to: 0 0 … 1 1 …, equally many rows each
     attention: bool
 
     def select(self, rows: Tensor) -> StacksState:
-        sentence = self.sentence.index_select(0, rows)
         own = [kept.select(rows) for kept in self.own]
-        if torch.equal(sentence, self.sentence):  # hypotheses changed places within their sentence: its keys stay
-            return StacksState(own, self.source, self.source_mask, sentence, self.attention)
-        source = [kept.select(rows) for kept in self.source]
-        mask = None if self.source_mask is None else self.source_mask.index_select(0, rows)
-        return StacksState(own, source, mask, sentence, self.attention)
+        sentence = self.sentence.index_select(0, rows)
+        kept, counts = sentence.unique_consecutive(return_counts=True)
+        if self.attention or is_recording() or not (counts == counts[0]).all():
+            kept, counts = sentence, torch.ones_like(sentence)  # each row has its own keys
+        numbers = torch.arange(len(kept), device=rows.device)
+        now = replace(self, own=own, sentence=numbers.repeat_interleave(counts))
+        if len(kept) == len(self.source[0].k) and torch.equal(kept, numbers):
+            return now  # hypotheses changed places within their sentences
+        mask = None if self.source_mask is None else self.source_mask.index_select(0, kept)
+        return replace(now, source=[one.select(kept) for one in self.source], source_mask=mask)
 
 
 class EncoderDecoder(GenerativeNetwork):

@@ -21,9 +21,13 @@ from mirada.nn.activations import ACTIVATIONS
 from mirada.nn.attention import Formula, ScaledDotProduct
 from mirada.nn.positions import Positions
 from mirada.parts import Part, active_switches, is_recording
+from mirada.precision import rounded
 
 FUSED_FROM = 64
 """On a CPU, many queries over fewer keys than this are faster by the plain formula; a single query never is."""
+
+ROOM = 16
+"""Tokens that a buffer of keys and values has room for when it is allocated."""
 
 Norm = Literal["pre", "post"]
 """Normalise before each sublayer (trains faster), or after it as in the paper."""
@@ -78,13 +82,13 @@ class KeyValues:
         return self.k.shape[2]
 
     def append(self, new: KeyValues) -> KeyValues:
-        """The new behind the old, written into a buffer that doubles when it is full.
+        """The new after the old, written into a buffer with room for more.
 
-        So a step copies one token, not all of them. Nobody else holds the old: a state is used once.
+        So most steps copy one token, not all of them. Nobody else holds the old: a state is used once.
         """
         length, room = self.length + new.length, self.room
         if room is None or room.length < length:
-            wider = (*self.k.shape[:2], max(length, 2 * self.length), self.k.shape[3])
+            wider = (*self.k.shape[:2], length + max(ROOM, length // 8), self.k.shape[3])
             room = KeyValues(self.k.new_empty(wider), self.v.new_empty(wider))
             room._put(0, self)
         room._put(self.length, new)
@@ -95,7 +99,10 @@ class KeyValues:
         self.v[:, :, first : first + new.length] = new.v
 
     def select(self, rows: Tensor) -> KeyValues:
-        return KeyValues(self.k.index_select(0, rows), self.v.index_select(0, rows))
+        if self.room is None:
+            return KeyValues(self.k.index_select(0, rows), self.v.index_select(0, rows))
+        room = self.room.select(rows)
+        return KeyValues(room.k[:, :, : self.length], room.v[:, :, : self.length], room)
 
 
 class Dropout(nn.Module):
@@ -160,6 +167,7 @@ class MultiHead(Part):
 
     def project(self, x: Tensor, before: int = 0) -> tuple[Tensor, KeyValues]:
         """Queries, keys and values of x [B, T, D] for self-attention; x begins after the first `before` tokens."""
+        x = rounded(x)
         if self.packed is None or torch.is_grad_enabled():
             q, new = self._split(self.query(x)), self.remember(x)
         else:
@@ -170,8 +178,12 @@ class MultiHead(Part):
         return q, new
 
     def forward(self, x: Tensor, memory: KeyValues, mask: Tensor | None = None) -> Tensor:
-        """Attend from x [B, T, D] to what is remembered; mask broadcasts to [B, H, T, S]."""
-        return self.attend(self._split(self.query(x)), memory, mask)
+        """Attend from x [R, T, D] to what is remembered of B sentences; mask broadcasts to [B, H, T, S].
+
+        With R = B · W, W consecutive rows are hypotheses of one sentence: they are W · T queries to its keys.
+        """
+        queries = self.query(x).view(len(memory.k), -1, x.shape[-1])  # [B, W·T, D]
+        return self.attend(self._split(queries), memory, mask).view(x.shape)
 
     def attend(self, q: Tensor, memory: KeyValues, mask: Tensor | None = None) -> Tensor:
         """Attention and output projection, [B, T, D], for projected queries [B, H, T, K]."""
@@ -289,6 +301,7 @@ class Stack(Part):
 
     def remember(self, memory: Tensor) -> list[KeyValues]:
         """Each layer's keys and values of an encoder's output [B, S, D], projected once a sentence."""
+        memory = rounded(memory)
         return [cast(Layer, layer).cross.remember(memory) for layer in self.layers]
 
     def forward(

@@ -115,6 +115,14 @@ class Model:
         """A command to try the model with."""
         return self.example.format(path=self.path)
 
+    def use_engine(self, engine: str = "auto", quantize: str | None = None, precision: str = "float32") -> None:
+        """Choose what computes; only translators have a choice."""
+        for name, given, usual in (("engine", engine, "auto"), ("precision", precision, "float32")):
+            if given not in (usual, "torch"):
+                raise UsageError(f"--{name} {given}: is for translators; {self.path} is a model for {self.card['task']}")
+        if quantize is not None:
+            raise UsageError(f"--quantize {quantize}: is for translators; {self.path} is a model for {self.card['task']}")
+
     def sample(self, dev: Any, size: int) -> Any:
         """At most `size` examples of a dev set, evenly spaced; all of it where examples cannot be left out."""
         return evenly(dev, size)
@@ -259,6 +267,13 @@ def check_texts(given: Any, also: tuple[type, ...] = ()) -> Sequence[Any]:
         if not isinstance(text, (str, *also)):
             check_text(text, f"text {number}")
     return texts
+
+
+def check_choice(name: str, given: Any, known: Sequence[str]) -> str:
+    """The choice, if it is one of those there are."""
+    if given not in known:
+        raise UsageError(f"--{name} {given!s:.40}: there are {', '.join(known)}")
+    return str(given)
 
 
 def check_count(given: Any, name: str, least: int, most: int | None = None) -> int:

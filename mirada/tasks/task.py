@@ -72,7 +72,7 @@ class Task:
     """The setting of the data section that limits an example's length, and how many steps the model adds to it."""
 
     def complete(self, built: dict[str, Any]) -> dict[str, Any]:
-        """Fill in what a section leaves open and another one decides."""
+        """Fill in what a section leaves open and another one decides; of a bundle, only the sections in `used`."""
         return built
 
     def check(self, built: Mapping[str, Any]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from mirada import models
+from mirada import models, precision
 from mirada.device import gigaflops
 from mirada.tasks.task import Prepared, Task
 from mirada.training.config import TrainConfig
@@ -35,6 +35,8 @@ SHORT = 60.0
 PARAMETERS = {"tiny": 1.3e6, "small": 6e6}
 """Approximate numbers, with a vocabulary of some thousands: enough to guess a speed before there is a model."""
 TOKENS_IN_WORD = 1.4
+MAX_ROWS = 2048
+"""Rows of the products that are timed to choose the precision: more do not change the ratio."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,8 @@ def choose(
         train = sections["train"]
         chosen.append(f"preset {preset}")
     batch = train.batch_tokens or batch_size(train, everything)
+    sections, arithmetic = with_precision(task, sections, data, batch, device)
+    train = sections["train"]
     cost = _estimate(task, sections, data, batch, device)
     left = seconds()
     if train.batch_tokens is None:
@@ -75,7 +79,8 @@ def choose(
     if getattr(sections["model"], "dropout", 0.0) is None:
         sections["model"] = sections["model"].model_copy(update={"dropout": dropout(epochs)})
         chosen.append(f"dropout {dropout(epochs):g}")
-    return Choice(sections, cost, _notes(chosen, ends, epochs, left))
+    notes = [f"arithmetic: {arithmetic.precision} ({arithmetic.reason})"] if arithmetic.reason else []
+    return Choice(sections, cost, notes + _notes(chosen, ends, epochs, left))
 
 
 def _notes(chosen: list[str], ends: Mapping[str, float], epochs: float, left: float | None) -> list[str]:
@@ -103,6 +108,7 @@ def _preset(
     for preset in reversed(larger) if left > SHORT else ():
         tried = _with_preset(task, sections, preset)
         batch = min(2000, tried["train"].batch_tokens or batch_size(tried["train"], tokens))
+        tried, _ = with_precision(task, tried, data, batch, device)
         if left * _estimate(task, tried, data, batch, device, steps=1).tokens_per_second >= ENOUGH_TOKENS:
             return preset
     return smallest
@@ -112,6 +118,21 @@ def _with_preset(task: Task, sections: Sections, preset: str) -> dict[str, Any]:
     sizes = models.find_preset(sections["model"].name, task.name, preset)["model"]
     model = sections["model"].model_copy(update=sizes)
     return {**sections, "model": model, "train": sections["train"].model_copy(update={"preset": preset})}
+
+
+def with_precision(
+    task: Task, sections: Sections, data: Prepared, batch: int, device: torch.device
+) -> tuple[dict[str, Any], precision.Choice]:
+    """The sections with the arithmetic in place that suits the model and the machine."""
+    train: TrainConfig = sections["train"]
+    if train.precision == "float32":
+        return dict(sections), precision.Choice("float32")
+    with torch.device("meta"):
+        network = task.network(sections["model"], data.preprocessor)
+    rows = min(MAX_ROWS, batch // 2)  # half of the tokens are in the source, half in the target
+    needs_float32 = getattr(task.loss(train.label_smoothing), "needs_float32", False)
+    chosen = precision.choose(train.precision, network, rows, device, needs_float32)
+    return {**sections, "train": train.model_copy(update={"precision": chosen.precision})}, chosen
 
 
 def _estimate(

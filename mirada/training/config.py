@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from mirada.config import Section
+from mirada.precision import Precision
 
 LIMITS = ("steps", "epochs", "minutes", "patience")
 """The settings that end a run; a finished run continues when one of them changes."""
@@ -72,7 +73,10 @@ class TrainConfig(Section):
     seed: int = Field(1, ge=0, lt=2**32)
     """Seed of the initial weights, the order of batches and dropout."""
     threads: int | None = Field(None, ge=1, le=1024)
-    """CPU threads. Default: one per core."""
+    """CPU threads. Default: as many as are fastest when training starts, since other programs may be using cores."""
+    precision: Precision = "auto"
+    """Arithmetic of matrix products: `float32`, or `bfloat16` with float32 weights; `auto` takes bfloat16 where a trial
+    on this machine shows that it is faster."""
     device: str = "auto"
     """Where to train: `cpu`, `cuda`, `mps` or `auto`."""
 

@@ -13,6 +13,7 @@ from torch import nn
 
 from mirada.contracts import Loss, Plan, Rows
 from mirada.device import peak_memory
+from mirada.precision import arithmetic
 from mirada.training.config import TrainConfig
 from mirada.training.optimizers import Optimizers
 
@@ -70,7 +71,9 @@ def estimate_cost(
     def step(rows: Rows) -> int:
         """One step at a learning rate of 0, which costs what any step costs; its tokens."""
         batch = batches.load(rows).to(device)
-        objective(model, batch).total.backward()
+        with arithmetic(config.precision, device):
+            loss = objective(model, batch)
+        loss.total.backward()
         optimizers.step(rate=0.0)
         model.zero_grad()
         return int(batch.tokens)

@@ -25,6 +25,7 @@ from mirada.bundle import put_weights, weights_of
 from mirada.contracts import Loss, Plan, Rows, StatefulLoss, Validation
 from mirada.errors import Interrupted, TrainingError
 from mirada.files import write_bytes
+from mirada.precision import arithmetic
 from mirada.tensors import read_tensors
 from mirada.training import checkpoints, validation
 from mirada.training.averaging import WeightAverage
@@ -192,7 +193,8 @@ class Training(Generic[Model]):
         total, count, tokens = 0.0, 0, 0
         for rows in self.workers.share(chosen):
             batch = replace(self.batches.load(rows).to(self.device), epoch=self.epochs)
-            loss = self.objective(self.model, batch)
+            with arithmetic(self.config.precision, self.device):
+                loss = self.objective(self.model, batch)
             value = loss.total + loss.count * self._penalty()
             value.backward()
             total, count, tokens = total + value.item(), count + loss.count, tokens + batch.tokens

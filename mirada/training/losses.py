@@ -1,6 +1,7 @@
 """Losses: cross-entropy with label smoothing, squared error, Student's t. Each is `(model, batch) -> Loss`.
 
-A loss is a sum and the number of items in it. λΣW² is added by the training loop (`train.penalty`).
+A loss is a sum and the number of items in it. λΣW² is added by the training loop (`train.penalty`). A model that
+predicts numbers is not trained in bfloat16, which has three digits: its loss says so (`needs_float32`).
 """
 
 from __future__ import annotations
@@ -29,26 +30,31 @@ from mirada.contracts import (
 class _SmoothedCrossEntropy(torch.autograd.Function):
     """Σ −(1−ε) log p(truth) − ε/V Σ_v log p(v) over rows of logits [N, V]; the gradient p − (1−ε) onehot − ε/V.
 
-    The gradient is ready when the loss is: half the passes over [N, V] that autograd would make.
+    The gradient is ready when the loss is: half the passes over [N, V] that autograd would make. Logits in bfloat16
+    are summed in float32, and get their gradient in bfloat16.
     """
 
     @staticmethod
     def forward(ctx: Any, logits: Tensor, truth: Tensor, smoothing: float) -> Tensor:
-        gradient = logits.softmax(-1)  # [N, V]: p
-        total = logits.amax(-1) - gradient.amax(-1).log()  # [N]: log p = logit − total, read off at the likeliest
-        chosen = logits.gather(1, truth.unsqueeze(1))
+        wide = torch.promote_types(logits.dtype, torch.float32)
+        gradient = logits.softmax(-1, dtype=wide)  # [N, V]: p
+        total = (
+            logits.amax(-1).to(wide) - gradient.amax(-1).log()
+        )  # [N]: log p = logit − total, read off at the likeliest
+        chosen = logits.gather(1, truth.unsqueeze(1)).to(wide)
         loss = total.sum() - (1 - smoothing) * chosen.sum()
         if smoothing:
-            loss = loss - smoothing * logits.mean(-1).sum()
+            loss = loss - smoothing * logits.mean(-1, dtype=wide).sum()
             gradient.sub_(smoothing / logits.shape[1])
         gradient.scatter_add_(1, truth.unsqueeze(1), torch.full_like(chosen, smoothing - 1))
         ctx.save_for_backward(gradient)
+        ctx.dtype = logits.dtype
         return loss
 
     @staticmethod
     def backward(ctx: Any, outer: Tensor) -> tuple[Tensor, None, None]:
         (gradient,) = ctx.saved_tensors
-        return gradient * outer, None, None
+        return (gradient * outer).to(ctx.dtype), None, None
 
 
 def cross_entropy(logits: Tensor, truth: Tensor, smoothing: float = 0.0) -> Tensor:
@@ -98,6 +104,8 @@ class LabelLoss:
 class SquaredErrorLoss:
     """Σ (o − y)² over the steps that have a number; truth [B, T] is y, or NaN."""
 
+    needs_float32 = True
+
     def __call__(self, model: SequenceEncoder, batch: SequenceBatch) -> Loss:
         assert batch.truth is not None
         asked = ~batch.truth.isnan()  # [B, T]
@@ -128,6 +136,8 @@ def negative_log_likelihood(y: Tensor, mean: Tensor, spread: Tensor) -> Tensor:
 
 class NextNumbersLoss:
     """−Σ log p(y) of the numbers of the next step, which have Student's t distribution."""
+
+    needs_float32 = True
 
     def __call__(self, model: SequenceEncoder, batch: SequenceBatch) -> Loss:
         assert batch.truth is not None

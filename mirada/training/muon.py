@@ -1,10 +1,10 @@
-"""Muon (Jordan et al. 2024): momentum with orthogonal updates of matrices, in float32.
+"""Muon (Jordan et al. 2024): momentum with orthogonal updates of matrices.
 
     m ← β m + (1 − β) g,    u = (1 − β) g + β m (Nesterov),    W ← W − η · 0.2 √max(rows, columns) · orthogonal(u)
 
 `orthogonal` pushes every singular value of u towards 1, so that all directions learn at the same pace; the factor gives
 the update the size that an AdamW update has, so that both share one learning rate (Liu et al. 2025). PyTorch's own Muon
-computes in bfloat16, which is slow on most CPUs and unsafe on some.
+always computes in bfloat16, which is slow on most CPUs and unsafe on some; here it is as precise as the training.
 """
 
 from __future__ import annotations
@@ -20,25 +20,31 @@ COEFFICIENTS = (3.4445, -4.7750, 2.0315)
 """a, b, c of the polynomial a x + b x³ + c x⁵, which takes all of (0, 1] near 1 in five rounds."""
 
 
-def orthogonal(u: Tensor) -> Tensor:
-    """Matrices [N, rows, columns] with nearly all singular values near 1, by Newton–Schulz iteration."""
+def orthogonal(u: Tensor, dtype: torch.dtype | None = None) -> Tensor:
+    """Matrices [N, rows, columns] with nearly all singular values near 1, by Newton–Schulz iteration (in `dtype`)."""
     tall = u.shape[1] > u.shape[2]
     x = u.mT if tall else u
-    x = x / (torch.linalg.matrix_norm(x, keepdim=True) + 1e-7)
+    x = (x / (torch.linalg.matrix_norm(x, keepdim=True) + 1e-7)).to(dtype or u.dtype)
     a, b, c = COEFFICIENTS
     for _ in range(ITERATIONS):
         square = x @ x.mT
         x = torch.baddbmm(x, torch.baddbmm(square, square, square, beta=b, alpha=c), x, beta=a)
-    return x.mT if tall else x
+    return (x.mT if tall else x).to(u.dtype)
 
 
 class Muon(Optimizer):
     """For the matrices of hidden layers; embeddings, output heads, gains and biases belong to another optimizer."""
 
     def __init__(
-        self, parameters: Iterable[nn.Parameter], lr: float, momentum: float = 0.95, weight_decay: float = 0.0
+        self,
+        parameters: Iterable[nn.Parameter],
+        lr: float,
+        momentum: float = 0.95,
+        weight_decay: float = 0.0,
+        dtype: torch.dtype | None = None,
     ):
         super().__init__(parameters, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
+        self.dtype = dtype
 
     @torch.no_grad()
     def step(self, closure: None = None) -> None:  # type: ignore[override]
@@ -58,5 +64,5 @@ class Muon(Optimizer):
             memory.lerp_(matrix.grad, 1 - momentum)
             updates.append(matrix.grad.lerp(memory, momentum))
         size = 0.2 * max(matrices[0].shape) ** 0.5
-        for matrix, update in zip(matrices, orthogonal(torch.stack(updates)), strict=True):
+        for matrix, update in zip(matrices, orthogonal(torch.stack(updates), self.dtype), strict=True):
             matrix.mul_(1 - lr * weight_decay).add_(update, alpha=-lr * size)

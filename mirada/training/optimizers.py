@@ -95,7 +95,8 @@ def _build(names: Mapping[nn.Parameter, str], model: nn.Module, config: TrainCon
         matrices = [p for p in everything if roles[p] in ("hidden", "head")]
         return [_adamw(config, matrices, others)]
     rest = _adamw(config, heads, others)
-    return [Muon(hidden, lr=config.lr, weight_decay=config.weight_decay), rest] if hidden else [rest]
+    dtype = torch.bfloat16 if config.precision == "bfloat16" else None
+    return [Muon(hidden, lr=config.lr, weight_decay=config.weight_decay, dtype=dtype), rest] if hidden else [rest]
 
 
 def _adamw(config: TrainConfig, decayed: list[nn.Parameter], others: list[nn.Parameter]) -> AdamW:

@@ -15,13 +15,13 @@ from mirada import bundle as bundles
 from mirada import config as configuration
 from mirada import models, tasks
 from mirada.data.quality import Notify
-from mirada.device import select_device
-from mirada.errors import Interrupted, TrainingError
+from mirada.device import fastest_threads, select_device
+from mirada.errors import Interrupted, TrainingError, UsageError
 from mirada.loading import load
 from mirada.metrics.score import Evaluation
 from mirada.tasks.task import Prepared, Task
 from mirada.training import checkpoints
-from mirada.training.automatic import batch_size, choose, words_seen
+from mirada.training.automatic import batch_size, choose, with_precision, words_seen
 from mirada.training.config import TrainConfig
 from mirada.training.finetune import Base
 from mirada.training.loop import Event, Listener, Training
@@ -80,10 +80,12 @@ class _Run:
         self.task, self.sections = build(values)
         self.log = Log(work.run / "log.jsonl")
         self.timing = Timing()
+        self.begun = checkpoints.exist(work.run / "checkpoints")
+        if self.settings.threads is None and not self.begun:
+            self._set(threads=fastest_threads())
         self.device = select_device(self.settings.device, self.settings.threads)
         base = self.settings.base
         self.base = Base(Path(base), work.run / "base", str(self.device), self.settings.threads) if base else None
-        self.begun = checkpoints.exist(work.run / "checkpoints")
         self.before: dict[str, Any] | None = None  # the base's scores
         self.change: dict[str, Any] | None = None  # those, and the new model's beside them
 
@@ -92,10 +94,16 @@ class _Run:
         found: TrainConfig = self.sections["train"]
         return found
 
+    def _set(self, **changes: Any) -> None:
+        """Change settings of training."""
+        self.sections["train"] = self.settings.model_copy(update=changes)
+
     def run(self) -> Any:
         with self.timing("preparing"):
             data = self._prepare()
-        if not self.begun:
+        if self.begun:
+            self._keep_precision(data)
+        else:
             with self.timing("estimate"):
                 self._choose(data)
         training = self._build(data)
@@ -141,6 +149,15 @@ class _Run:
         for note in choice.notes:
             self._note(note)
         self._emit("estimate", **choice.estimate.as_dict(), seconds=time.monotonic() - self.started)
+
+    def _keep_precision(self, data: Prepared) -> None:
+        """A resumed run keeps its arithmetic, and this machine must have it; earlier versions knew only float32."""
+        if self.settings.precision == "auto":
+            self._set(precision="float32")
+        try:
+            with_precision(self.task, self.sections, data, self.settings.batch_tokens or 0, self.device)
+        except UsageError as error:
+            raise TrainingError(f"{self.work.folder}: was trained in bfloat16; {error}") from None
 
     def _build(self, data: Prepared) -> Training[nn.Module]:
         """The network, with the weights of the base if there is one, and the loop that trains it."""
@@ -220,6 +237,7 @@ class _Run:
                 "skipped_steps": progress.skipped,
                 "device": str(self.device),
                 "threads": torch.get_num_threads(),
+                "precision": self.settings.precision,
             },
             "scores": scores.as_dict() if scores else None,
             "run": self.work.id,

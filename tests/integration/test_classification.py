@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+import yaml
 from safetensors.torch import load_file
 
 import mirada
@@ -53,6 +56,19 @@ def test_a_bag_of_words_does_not_and_a_bag_of_pairs_does(table: Path, tmp_path: 
     assert max(why, key=lambda gram: why[gram]) in ("sí me", ": sí", "no la", ", no")
     with pytest.raises(UsageError, match="only a bag can say"):
         train(table, tmp_path / "gru", "gru", steps=1).classify("x", why=True)
+
+
+def test_a_bundle_without_its_length_gets_the_usual_one(sentiment: ClassificationModel, tmp_path: Path) -> None:
+    bundle = shutil.copytree(sentiment.path, tmp_path / "bundle", ignore=shutil.ignore_patterns("run"))
+    config, card = bundle / "config.yaml", json.loads((bundle / "card.json").read_text())
+    values = yaml.safe_load(config.read_text())
+    limit = values["data"].pop("max_tokens")
+    config.write_text(yaml.safe_dump(values))
+    card["files"]["config.yaml"] = hashlib.sha256(config.read_bytes()).hexdigest()
+    (bundle / "card.json").write_text(json.dumps(card))
+    opened = mirada.load(bundle, ClassificationModel)
+    assert opened.config["data"]["max_tokens"] == limit
+    assert opened.classify("sí, me gustó").label in ("good", "bad")
 
 
 def test_what_is_cut_or_broken_in_a_test_set_is_said(sentiment: ClassificationModel, tmp_path: Path) -> None:

@@ -122,14 +122,17 @@ def test_what_is_open_is_filled_in_from_the_measured_speed(monkeypatch: pytest.M
     """900 seconds at 1,000 tokens a second: batches of 900 tokens, so that there are a thousand steps."""
     speed = replace(COST, epoch_tokens=10_000_000)
     monkeypatch.setattr(automatic, "_estimate", lambda *given: speed)
-    sections = {"train": TrainConfig(minutes=16), "model": GPTConfig(dropout=None)}
+    sections = {"train": TrainConfig(minutes=16, precision="float32"), "model": GPTConfig(dropout=None)}
     found = automatic.choose(None, sections, Corpus(), torch.device("cpu"), lambda: 900.0)  # type: ignore[arg-type]
     assert found.sections["train"].batch_tokens == 900
     assert found.sections["model"].dropout == 0.0  # a tenth of an epoch
     assert (found.estimate.steps_per_epoch, found.estimate.padding) == (11_111, 0.5)
     (note,) = found.notes
     assert "batches of 900 tokens, dropout 0" in note
-    sections = {"train": TrainConfig(minutes=16, batch_tokens=700), "model": GPTConfig(dropout=0.3)}
+    sections = {
+        "train": TrainConfig(minutes=16, batch_tokens=700, precision="float32"),
+        "model": GPTConfig(dropout=0.3),
+    }
     found = automatic.choose(None, sections, Corpus(), torch.device("cpu"), lambda: 900.0)  # type: ignore[arg-type]
     assert found.sections == sections
     assert found.notes == []
@@ -157,7 +160,7 @@ class Presets:
         return {"train": sections["train"].model_copy(update={"preset": preset})}
 
     def choose(self, left: float | None, tokens: int = 10**9, **train: Any) -> str:
-        sections = {"train": TrainConfig(**train)}
+        sections = {"train": TrainConfig(precision="float32", **train)}
         return automatic._preset(self, sections, None, tokens, torch.device("cpu"), left)  # type: ignore[arg-type]
 
 

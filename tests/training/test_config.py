@@ -14,7 +14,8 @@ from mirada.training.config import MAY_CHANGE, TrainConfig, fixed
 RECIPE: dict[str, Any] = {
     "optimizer": "muon", "lr": 8e-3, "betas": (0.9, 0.98), "momentum": 0.9, "weight_decay": 0.0, "penalty": 0.0,
     "schedule": "auto", "warmup": 100, "max_batch_tokens": 4000, "accumulate": 1, "label_smoothing": 0.1, "clip": 1.0,
-    "average": 0.02, "validate_sentences": 400, "seed": 1, "device": "auto",
+    "average": 0.02, "validate_sentences": 400, "seed": 1, "precision": "auto",
+    "device": "auto",
 }  # fmt: skip
 OPEN = (
     *("preset", "batch_tokens", "base", "minutes", "epochs", "steps", "patience"),
@@ -45,6 +46,7 @@ BOUNDS: dict[str, tuple[list[Any], list[Any]]] = {  # what is taken, and what is
     "threads": ([1, 1024], [0, 1025]),
     "optimizer": (["adam", "sgd"], ["lion"]),
     "schedule": (["constant", "inverse_sqrt"], ["square"]),
+    "precision": (["float32", "bfloat16"], ["float16"]),
 }
 
 

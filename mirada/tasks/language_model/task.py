@@ -33,14 +33,14 @@ class LanguageModelTask(Task):
     length = ("length", 0)
 
     def complete(self, built: dict[str, Any]) -> dict[str, Any]:
-        data, model, tokenizer = built["data"], built["model"], built["tokenizer"]
-        if "normalize" not in tokenizer.model_fields_set:
-            tokenizer = tokenizer.model_copy(update={"normalize": False})
+        data, model, tokenizer = built["data"], built["model"], built.get("tokenizer")
+        if tokenizer is not None and "normalize" not in tokenizer.model_fields_set:
+            built = {**built, "tokenizer": tokenizer.model_copy(update={"normalize": False})}
         remembers = model.name != "gpt"
         length = data.length or (PIECE if remembers else model.max_length)
         carry = remembers if data.carry is None else data.carry
         data = data.model_copy(update={"length": length, "carry": carry})
-        return {**built, "data": data, "tokenizer": tokenizer}
+        return {**built, "data": data}
 
     def check(self, built: Mapping[str, Any]) -> None:
         super().check(built)

@@ -18,12 +18,13 @@ from mirada.data.batching import collate_pairs, similar
 from mirada.data.po import Catalog
 from mirada.data.sources import DataConfig, Paths, data_settings
 from mirada.decoding import DecodeConfig
+from mirada.engines import ctranslate2
 from mirada.engines.torch import TorchEngine
 from mirada.errors import UsageError
 from mirada.inspection.attention import CrossAttention
 from mirada.inspection.embeddings import Embeddings
 from mirada.metrics.translation import TranslationScores, bleu, bleu_tokenizer, chrf, evaluate
-from mirada.tasks.model import DecodeOptions, GenerativeModel, check_text, check_texts
+from mirada.tasks.model import DecodeOptions, GenerativeModel, check_choice, check_text, check_texts
 from mirada.tasks.translation.catalogs import Filling, check_language, fill, lines_of
 from mirada.tasks.translation.data import Examples, TranslationPreprocessor, read_examples
 from mirada.tasks.translation.translator import Translation, Translator, with_notes
@@ -32,6 +33,7 @@ from mirada.training.losses import TargetTokenLoss
 Progress = Callable[[int], None]
 """Called with the number of texts that are done."""
 
+PRECISIONS = ("float32", "bfloat16")
 LOSS_CELLS = 4000
 """Tokens in a batch of dev pairs whose loss is computed."""
 
@@ -56,6 +58,31 @@ class TranslationModel(GenerativeModel):
         self.source_tokenizer, self.target_tokenizer = preprocessor.source, preprocessor.target
         engine = TorchEngine(self.network, device)
         self.translator = Translator(engine, preprocessor.source, preprocessor.target, limit)
+
+    def use_engine(self, engine: str = "auto", quantize: str | None = None, precision: str = "float32") -> None:
+        """Choose what computes translations: `torch` in a precision, `ctranslate2` with quantized weights, or `auto`.
+
+        `auto` is CTranslate2 if it is installed and can run the model on the CPU, unless a precision is given.
+        """
+        slow = TorchEngine(self.network, self.device, precision=check_choice("precision", precision, PRECISIONS))
+        check_choice("engine", engine, ("auto", "torch", "ctranslate2"))
+        if quantize is not None:
+            check_choice("quantize", quantize, ctranslate2.QUANTIZATIONS)
+        cannot = ctranslate2.unsupported(self.network, self.device) or (
+            f"--precision {precision} is for the engine torch" if precision != "float32" else None
+        )
+        wanted = engine == "ctranslate2" or quantize is not None
+        if engine == "torch" and quantize is not None:
+            cannot = f"--quantize {quantize} is for the engine ctranslate2"
+        if wanted and cannot:
+            raise UsageError(f"--engine {engine}: {cannot}")
+        self.translator.engine = slow
+        if not cannot and engine != "torch":
+            kept = ctranslate2.converted(
+                self.path, str(self.card["files"]["model.safetensors"]), self.network, quantize or "float32"
+            )
+            threads = torch.get_num_threads()
+            self.translator.engine = ctranslate2.CTranslate2Engine(kept, slow, quantize or "float32", threads)
 
     def ids(self, text: str) -> list[int]:
         return self.source_tokenizer.encode([text])[0]
