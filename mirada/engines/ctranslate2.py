@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from mirada.contracts import BOS, EOS
+from mirada.contracts import BOS, EOS, PAD
 from mirada.decoding import Hypothesis
 from mirada.engines import Engine, GenerationSettings
 from mirada.errors import UsageError
@@ -90,6 +90,7 @@ class CTranslate2Engine(Engine):
             patience=PATIENCE,
             num_hypotheses=config.n_best,
             length_penalty=config.length_penalty,
+            suppress_sequences=[[str(PAD)], [str(BOS)]],
             max_input_length=0,
             min_decoding_length=0,
             max_decoding_length=max(map(len, prefixes)) + limit,

@@ -119,9 +119,13 @@ class Model:
         """Choose what computes; only translators have a choice."""
         for name, given, usual in (("engine", engine, "auto"), ("precision", precision, "float32")):
             if given not in (usual, "torch"):
-                raise UsageError(f"--{name} {given}: is for translators; {self.path} is a model for {self.card['task']}")
+                raise UsageError(
+                    f"--{name} {given}: is for translators; {self.path} is a model for {self.card['task']}"
+                )
         if quantize is not None:
-            raise UsageError(f"--quantize {quantize}: is for translators; {self.path} is a model for {self.card['task']}")
+            raise UsageError(
+                f"--quantize {quantize}: is for translators; {self.path} is a model for {self.card['task']}"
+            )
 
     def sample(self, dev: Any, size: int) -> Any:
         """At most `size` examples of a dev set, evenly spaced; all of it where examples cannot be left out."""

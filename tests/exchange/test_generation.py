@@ -59,7 +59,7 @@ def gpt2(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any, Any, Lang
     theirs.save_pretrained(folder / "published")
     words = GPT2Tokenizer.from_pretrained(folder / "published")
     import_checkpoint(folder / "published", folder / "bundle")
-    model: LanguageModel = load(folder / "bundle", device="cpu")
+    model: LanguageModel = load(folder / "bundle", device="cpu", engine="torch")
     model.network.double()
     order = vocabulary.gpt2(folder / "published", CheckpointConfig(folder / "published" / "config.json")).order
     return folder, theirs.double().eval(), words, model, order
@@ -79,7 +79,7 @@ def test_a_prompt_is_what_the_published_model_sees(prompt: str, gpt2: Any) -> No
     _, _, words, model, order = gpt2
     expected = words(prompt, split_special_tokens=True)["input_ids"]
     assert order[model.preprocessor.spelling.before(prompt)].tolist() == expected
-    assert model.text_of(model.preprocessor.spelling.read(prompt)) == prompt
+    assert model.preprocessor.spelling.text_of(model.preprocessor.spelling.read(prompt)) == prompt
 
 
 @pytest.mark.parametrize("penalty", [0.0, 1.0])
@@ -205,7 +205,7 @@ def marian(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, TranslationMo
         theirs.final_logits_bias[0, theirs.config.eos_token_id] += 1.5
     theirs.save_pretrained(folder / "published")
     import_checkpoint(folder / "published", folder / "bundle")
-    model: TranslationModel = load(folder / "bundle", device="cpu")
+    model: TranslationModel = load(folder / "bundle", device="cpu", engine="torch")
     model.network.double()
     order = vocabulary.marian(folder / "published", CheckpointConfig(folder / "published" / "config.json"))[0].order
     return theirs.double().eval(), model, order

@@ -167,7 +167,7 @@ def test_a_video_is_read_along_time(tmp_path: Path) -> None:
 def faults() -> dict[str, str]:
     return {
         "empty folder": "data: has 0 files and no folders; images are read from a folder for every class",
-        "not images": "data: no image of the class 'a' can be read; the first of them, ",
+        "not images": "data: no image of the class 'a' can be read; the first, ",
         "single": "data/b/0.png: the label 'b' has a single image, which cannot be both learned from and held out",
         "pickle": "data.npz: labels holds Python objects, saved as a pickle, which is never read",
         "lengths": "data.npz: images has 20 images, labels 19 labels: there must be one for each",
