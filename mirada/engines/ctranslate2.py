@@ -11,6 +11,7 @@ import hashlib
 import shutil
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -77,6 +78,10 @@ class CTranslate2Engine(Engine):
         for row, limit in enumerate(settings.limits):
             if any(len(one.tokens) - len(prefixes[row]) + one.complete > limit for one in found[row]):
                 (found[row],) = self._search([sources[row]], [prefixes[row]], limit, settings)
+            # Padding and BOS are never generated; here they can be, by a model that has learned nothing.
+            if any({PAD, BOS} & set(one.tokens[len(prefixes[row]) :]) for one in found[row]):
+                alone = replace(settings, limits=[limit])
+                (found[row],) = self.fallback.generate([sources[row]], [prefixes[row]], alone)
         return found
 
     def _search(
@@ -90,7 +95,6 @@ class CTranslate2Engine(Engine):
             patience=PATIENCE,
             num_hypotheses=config.n_best,
             length_penalty=config.length_penalty,
-            suppress_sequences=[[str(PAD)], [str(BOS)]],
             max_input_length=0,
             min_decoding_length=0,
             max_decoding_length=max(map(len, prefixes)) + limit,
