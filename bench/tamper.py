@@ -352,18 +352,23 @@ def main() -> None:
             return
         print(f"seed {options.seed}, {options.ways} ways for each", flush=True)
         counts: dict[tuple[str, str], Counter[str]] = {}
+        total: Counter[str] = Counter()
         for found in pool.imap_unordered(work, jobs(folder, names, options.ways, options.seed)):
             for name, part, outcome, number, text in found:
                 counts.setdefault((name, part), Counter())[outcome] += 1
+                total[outcome] += 1
+                if counts[name, part].total() == options.ways:
+                    print(f"{name} {part}: {_counted(counts[name, part])}", flush=True)
                 if outcome == "failed":
                     failures += 1
                     print(f"FAILED --seed {options.seed} --case {name}/{part}/{number}: {text}\n", flush=True)
-        for (name, part), count in sorted(counts.items()):
-            print(
-                f"{name} {part}: {count['opened']:,} opened, {count['refused']:,} refused, {count['failed']:,} failed"
-            )
+        print(f"{total.total():,} cases: {_counted(total)}")
     if failures:
         sys.exit(f"{failures} failures")
+
+
+def _counted(count: Counter[str]) -> str:
+    return ", ".join(f"{count[outcome]:,} {outcome}" for outcome in ("opened", "refused", "failed"))
 
 
 def trial_in(pool: Any, made: Path, name: str, part: str, number: int, seed: int) -> tuple[str, str]:

@@ -37,7 +37,11 @@ def damage(folder: Path, chance: random.Random) -> str:
         if not path.is_file() or path.stat().st_size >= SPARSE:  # damaged a moment ago
             continue
         change = chance.choice(_changes(path)) if chance.random() < 0.85 else chance.choice([*REPLACEMENTS, as_bytes])
-        done.append(f"{path.relative_to(folder)}: {change(path, chance)}")
+        try:
+            how = change(path, chance)
+        except (ValueError, TypeError, AttributeError, LookupError, RecursionError):  # it was damaged before
+            how = as_bytes(path, chance)
+        done.append(f"{path.relative_to(folder)}: {how}")
         if path.is_file() and not path.is_symlink() and path.stat().st_size < SPARSE and chance.random() < 0.9:
             correct(folder, path)
     return "; ".join(done)
