@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -85,3 +86,12 @@ def sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def cache_folder() -> Path:
+    """Where what can be computed again is kept for this user: `$MIRADA_CACHE`, or the system's place for such files."""
+    if given := os.environ.get("MIRADA_CACHE"):
+        return Path(given)
+    if sys.platform == "win32" and (local := os.environ.get("LOCALAPPDATA")):
+        return Path(local) / "mirada"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mirada"

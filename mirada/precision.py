@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from mirada.errors import MiradaError, UsageError
-from mirada.files import write_text
+from mirada.files import cache_folder, write_text
 from mirada.parsing import load_json, read_json
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def trial(shapes: Sequence[Shape], threads: int) -> Trial:
 
     words = [str(threads), *("x".join(map(str, shape)) for shape in shapes)]
     key = hashlib.sha256(json.dumps([_processor(), torch.__version__, words]).encode()).hexdigest()[:16]
-    kept = _cache() / f"bfloat16-{key}.json"
+    kept = cache_folder() / f"bfloat16-{key}.json"
     with suppress(MiradaError):
         earlier: Trial = read_json(kept, Trial, UsageError, 10_000)
         return earlier
@@ -176,14 +176,6 @@ def _processor() -> str:
         )
     except OSError:
         return f"{platform.machine()} {platform.processor()}"
-
-
-def _cache() -> Path:
-    if given := os.environ.get("MIRADA_CACHE"):
-        return Path(given)
-    if sys.platform == "win32" and (local := os.environ.get("LOCALAPPDATA")):
-        return Path(local) / "mirada"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mirada"
 
 
 # ── in the child process ──────────────────────────────────────────────────────────────────────────────────────────

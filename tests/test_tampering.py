@@ -21,4 +21,4 @@ def test_altered_bundles_and_runs_are_opened_or_refused() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "transformer bundle: " in done.stdout
     assert "transformer run: " in done.stdout
-    assert done.stdout.count(" 0 failed") == 2
+    assert done.stdout.count(" 0 failed") == 3

@@ -8,9 +8,11 @@ sampling with a seed per sentence) runs on the PyTorch engine instead.
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,6 +26,7 @@ from mirada.contracts import BOS, EOS, PAD
 from mirada.decoding import Hypothesis
 from mirada.engines import Engine, GenerationSettings
 from mirada.errors import UsageError
+from mirada.files import cache_folder
 from mirada.models.transformer import Transformer
 from mirada.nn.blocks import FeedForward, Layer, MultiHead, Stack
 from mirada.nn.positions import AddedPositions, Rotary
@@ -33,6 +36,9 @@ QUANTIZATIONS: tuple[str, ...] = get_args(Quantization)
 PATIENCE = 2.0
 """A search ends when so many times `beam` hypotheses have ended: it then finds what `mirada.decoding` finds, which
 continues while an open hypothesis has a better average than those that have ended."""
+SIZES = "sizes.txt"
+MAX_KEPT = 16
+"""Converted models in the user's cache."""
 CPU = torch.device("cpu")
 UNK = 3
 """The id of the unknown token: CTranslate2 wants a name for it, and never generates it from ids."""
@@ -57,15 +63,10 @@ def unsupported(network: nn.Module, device: torch.device = CPU) -> str | None:
 
 
 class CTranslate2Engine(Engine):
-    """Generates with CTranslate2 from a model that `convert` wrote; `fallback` does what it cannot."""
+    """Generates with a translator of CTranslate2 (see `open_converted`); `fallback` does what it cannot."""
 
-    def __init__(self, folder: Path, fallback: Engine, quantization: str = "float32", threads: int = 1):
-        import ctranslate2
-
-        self.fallback = fallback
-        self.translator = ctranslate2.Translator(
-            str(folder), device="cpu", compute_type=quantization, intra_threads=threads
-        )
+    def __init__(self, translator: Any, fallback: Engine):
+        self.translator, self.fallback = translator, fallback
 
     def generate(
         self, sources: Sequence[Any], prefixes: Sequence[Sequence[int]], settings: GenerationSettings
@@ -122,34 +123,53 @@ def _hypothesis(tokens: list[int], score: float, prefix: int, penalty: float) ->
 # ── conversion ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def converted(bundle: Path, checksum: str, network: nn.Module, quantization: str) -> Path:
-    """The converted model of a bundle, kept in its directory `cache`; `checksum` is that of its weights.
+def open_converted(checksum: str, network: nn.Module, quantization: str, threads: int) -> Any:
+    """A translator of CTranslate2 for a network; `checksum` is that of its weights in the bundle.
 
-    The name of the directory is made of all that it depends on, so that it is never stale. Where a bundle cannot be
-    written to, the model is converted for this process alone.
+    A converted model is kept in the user's cache under a name made of all that it depends on, so that it is never
+    stale. It is not kept in the bundle: what others hand on is not loaded by a library that trusts its files.
     """
     import ctranslate2
 
-    key = hashlib.sha256(f"{checksum} {quantization} {ctranslate2.__version__}".encode()).hexdigest()[:16]
-    cache = bundle / "cache"
-    kept = cache / f"ctranslate2-{quantization}-{key}"
-    if (kept / "model.bin").is_file():
-        return kept
-    try:
-        cache.mkdir(exist_ok=True)
-        fresh = Path(tempfile.mkdtemp(prefix="converting-", dir=cache))
-    except OSError:
-        fresh = Path(tempfile.mkdtemp(prefix="mirada-ctranslate2-"))
+    key = hashlib.sha256(f"{checksum} {quantization} {ctranslate2.__version__}".encode()).hexdigest()[:32]
+    cache = cache_folder() / "ctranslate2"
+    kept = cache / key
+
+    def opened(folder: Path) -> Any:
+        return ctranslate2.Translator(str(folder), device="cpu", compute_type=quantization, intra_threads=threads)
+
+    if kept.is_dir():
+        try:
+            if _sizes(kept) == (kept / SIZES).read_text():
+                os.utime(kept)
+                return opened(kept)
+        except (RuntimeError, ValueError, LookupError, OSError):  # it is damaged
+            pass
+        shutil.rmtree(kept, ignore_errors=True)
+    with suppress(OSError):  # where nothing can be kept, it is converted for this process alone
+        cache.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=cache if os.access(cache, os.W_OK) else None) as folder:
+        fresh = Path(folder) / "model"
+        fresh.mkdir()
         convert(network, fresh, quantization)
-        return fresh
-    convert(network, fresh, quantization)
-    for stale in cache.glob(f"ctranslate2-{quantization}-*"):
-        shutil.rmtree(stale, ignore_errors=True)
-    try:
-        return fresh.rename(kept)
-    except OSError:  # another process was faster
-        shutil.rmtree(fresh, ignore_errors=True)
-        return kept
+        (fresh / SIZES).write_text(_sizes(fresh))
+        translator = opened(fresh)
+        with suppress(OSError):  # another process may have been faster
+            fresh.rename(kept)
+            _forget_oldest(cache)
+    return translator
+
+
+def _sizes(folder: Path) -> str:
+    """The files of a converted model with their sizes, which tell whether it is whole."""
+    return "\n".join(f"{path.name} {path.stat().st_size}" for path in sorted(folder.iterdir()) if path.name != SIZES)
+
+
+def _forget_oldest(cache: Path) -> None:
+    """Keep the models that were used last."""
+    models = sorted((path.parent for path in cache.glob("*/model.bin")), key=lambda path: -path.stat().st_mtime)
+    for old in models[MAX_KEPT:]:
+        shutil.rmtree(old, ignore_errors=True)
 
 
 def convert(

@@ -161,4 +161,4 @@ def test_one_thing_and_several() -> None:
 
 
 def test_a_model_of_one_thread_says_so(trained: TranslationModel) -> None:
-    assert "with 1 thread\n" in run("info", trained.path).stdout
+    assert "with 1 thread in float32\n" in run("info", trained.path).stdout

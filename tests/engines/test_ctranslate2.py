@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from typing import Any
 
+import ctranslate2
 import pytest
 import torch
 
@@ -13,7 +15,8 @@ import mirada
 from mirada.contracts import BOS, EOS, PAD, Sizes
 from mirada.decoding import DecodeConfig
 from mirada.engines import GenerationSettings
-from mirada.engines.ctranslate2 import CTranslate2Engine, convert, converted, unsupported
+from mirada.engines import ctranslate2 as engine_module
+from mirada.engines.ctranslate2 import CTranslate2Engine, convert, open_converted, unsupported
 from mirada.engines.torch import TorchEngine
 from mirada.errors import UsageError
 from mirada.models.seq2seq import Seq2Seq, Seq2SeqConfig
@@ -48,11 +51,11 @@ def settings(limit: int, count: int, **changes: object) -> GenerationSettings:
     return GenerationSettings(DecodeConfig.model_validate({"beam": 4, "n_best": 4, **changes}), [limit] * count)
 
 
-def engines(net: Transformer, folder: Path, quantization: str = "float32") -> tuple[TorchEngine, CTranslate2Engine]:
-    folder.mkdir(exist_ok=True)
-    convert(net, folder, quantization)
+def engines(net: Transformer, folder: Path) -> tuple[TorchEngine, CTranslate2Engine]:
+    folder.mkdir()
+    convert(net, folder)
     slow = TorchEngine(net, CPU)
-    return slow, CTranslate2Engine(folder, slow, quantization)
+    return slow, CTranslate2Engine(ctranslate2.Translator(str(folder), intra_threads=1), slow)
 
 
 SOURCES = [[7, 9, 23, 50], [4, 4], [59, 12, 33, 5, 8, 41, 17, 20], [30]]
@@ -139,16 +142,50 @@ def test_what_it_cannot_do_runs_on_pytorch(tmp_path: Path) -> None:
         assert (b[0].attention is not None) == given.attention
 
 
-def test_a_converted_model_is_kept_and_never_stale(tmp_path: Path) -> None:
-    net = network()
-    first = converted(tmp_path, "weights 1", net, "float32")
-    (first / "marker").touch()
-    assert (converted(tmp_path, "weights 1", net, "float32") / "marker").exists()
-    int8 = converted(tmp_path, "weights 1", net, "int8")
-    second = converted(tmp_path, "weights 2", net, "float32")
-    assert not (second / "marker").exists()
-    assert sorted((tmp_path / "cache").iterdir()) == sorted([int8, second])  # the old one is gone
-    assert (int8 / "model.bin").stat().st_size < (second / "model.bin").stat().st_size
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MIRADA_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "ctranslate2"
+
+
+def opened(weights: str, quantization: str = "float32") -> Any:
+    return open_converted(weights, network(), quantization, threads=1)
+
+
+def test_a_converted_model_is_kept_and_never_stale(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened("weights 1")
+    (first,) = cache.iterdir()
+    monkeypatch.setattr(engine_module, "convert", lambda *given: pytest.fail("it was converted before"))
+    opened("weights 1")
+    monkeypatch.undo()
+    monkeypatch.setenv("MIRADA_CACHE", str(cache.parent))
+    opened("weights 1", "int8")
+    opened("weights 2")
+    assert len(list(cache.iterdir())) == 3
+    sizes = [(folder / "model.bin").stat().st_size for folder in cache.iterdir()]
+    assert min(sizes) < max(sizes)  # int8
+    monkeypatch.setattr(engine_module, "MAX_KEPT", 2)
+    os.utime(first, (1, 1))
+    opened("weights 3")
+    assert len(list(cache.glob("*/model.bin"))) == 2
+    assert first not in cache.iterdir()
+
+
+@pytest.mark.parametrize("name", ["model.bin", "config.json", "shared_vocabulary.json"])
+@pytest.mark.parametrize("content", [b"", b"[]", bytes(100)], ids=["empty", "a list", "zeros"])
+def test_a_damaged_cache_is_converted_again(name: str, content: bytes, cache: Path) -> None:
+    opened("weights")
+    (kept,) = cache.iterdir()
+    (kept / name).write_bytes(content)
+    found = opened("weights")
+    assert found.translate_batch([["7", "9", str(EOS)]], beam_size=1, max_decoding_length=5)
+
+
+def test_without_a_cache_a_model_is_converted_every_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("no directory can be here")
+    monkeypatch.setenv("MIRADA_CACHE", str(tmp_path / "file"))
+    for _ in range(2):
+        assert opened("weights").translate_batch([["7", str(EOS)]], beam_size=1, max_decoding_length=5)
 
 
 def test_what_cannot_be_converted_is_refused_by_name(tmp_path: Path) -> None:
@@ -161,7 +198,7 @@ def test_what_cannot_be_converted_is_refused_by_name(tmp_path: Path) -> None:
 
 
 def bundle_of(trained: TranslationModel, folder: Path) -> Path:
-    return shutil.copytree(trained.path, folder / "bundle", ignore=shutil.ignore_patterns("run", "cache"))
+    return shutil.copytree(trained.path, folder / "bundle", ignore=shutil.ignore_patterns("run"))
 
 
 def test_a_model_is_opened_with_the_engine_that_is_asked_for(trained: TranslationModel, tmp_path: Path) -> None:
@@ -169,7 +206,6 @@ def test_a_model_is_opened_with_the_engine_that_is_asked_for(trained: Translatio
     texts = [source for source, _ in toy.pairs(20, seed=6)]
     slow = mirada.load(path, TranslationModel, engine="torch")
     assert isinstance(slow.translator.engine, TorchEngine)
-    assert not (path / "cache").exists()
     choices: list[dict[str, Any]] = [{}, {"engine": "ctranslate2"}, {"quantize": "int8"}]
     for options in choices:
         fast = mirada.load(path, TranslationModel, **options)
@@ -197,13 +233,6 @@ def test_an_engine_that_cannot_be_used_is_refused(
 ) -> None:
     with pytest.raises(UsageError, match=message):
         mirada.load(trained.path, TranslationModel, **options)
-
-
-def test_a_bundle_that_cannot_be_written_to_is_converted_elsewhere(tmp_path: Path) -> None:
-    (tmp_path / "cache").write_text("a file where the cache would be")
-    found = converted(tmp_path, "weights", network(), "float32")
-    assert tmp_path not in found.parents
-    assert (found / "model.bin").exists()
 
 
 def test_the_command_line_chooses_the_engine(trained: TranslationModel, tmp_path: Path) -> None:

@@ -78,11 +78,9 @@ class TranslationModel(GenerativeModel):
             raise UsageError(f"--engine {engine}: {cannot}")
         self.translator.engine = slow
         if not cannot and engine != "torch":
-            kept = ctranslate2.converted(
-                self.path, str(self.card["files"]["model.safetensors"]), self.network, quantize or "float32"
-            )
-            threads = torch.get_num_threads()
-            self.translator.engine = ctranslate2.CTranslate2Engine(kept, slow, quantize or "float32", threads)
+            checksum, threads = str(self.card["files"]["model.safetensors"]), torch.get_num_threads()
+            fast = ctranslate2.open_converted(checksum, self.network, quantize or "float32", threads)
+            self.translator.engine = ctranslate2.CTranslate2Engine(fast, slow)
 
     def ids(self, text: str) -> list[int]:
         return self.source_tokenizer.encode([text])[0]
