@@ -108,8 +108,8 @@ class KeyValues:
 class Dropout(nn.Module):
     """Sets a share p of the values to zero and scales the others by 1/(1−p), while training.
 
-    On a CPU one random byte a value decides (p in steps of 1/256): several times faster than PyTorch's Bernoulli
-    draws, and the scaling uses the exact share, so that the expectation is kept.
+    On a CPU one random byte a value decides (p in steps of 1/256), or two bytes in bfloat16: several times faster than
+    PyTorch's Bernoulli draws, and the scaling uses the exact share, so that the expectation is kept.
     """
 
     def __init__(self, p: float):
@@ -121,10 +121,27 @@ class Dropout(nn.Module):
             return x
         if x.device.type != "cpu":
             return F.dropout(x, self.p)
+        if x.dtype == torch.bfloat16:
+            return x * self._mask_in_bfloat16(x.shape)
         dropped = min(255, round(self.p * 256))
-        words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64).random_(-(2**63), None)
-        keep = words.view(torch.uint8)[: x.numel()].view(x.shape) >= dropped
+        keep = _random_bytes(x.numel()).view(x.shape) >= dropped
         return x * keep.to(x.dtype).mul_(256 / (256 - dropped))
+
+    def _mask_in_bfloat16(self, shape: torch.Size) -> Tensor:
+        """0 or 1/(1−p), by integers: converting bools to bfloat16 takes longer than all of this.
+
+        The scale is rounded to bfloat16 (1.109 for 1.111), and p follows from it.
+        """
+        scale = torch.tensor(1 / (1 - self.p), dtype=torch.bfloat16)
+        dropped = min(32767, round(32768 * (1 - 1 / scale.item())))
+        mask = _random_bytes(2 * shape.numel()).view(torch.int16).view(shape)
+        mask.bitwise_right_shift_(1)  # from −16384 to 16383, so that the difference fits
+        mask.sub_(dropped - 16384).bitwise_right_shift_(15).bitwise_not_()  # all bits set where it is kept
+        return mask.bitwise_and_(int(scale.view(torch.int16))).view(torch.bfloat16)
+
+
+def _random_bytes(count: int) -> Tensor:
+    return torch.empty((count + 7) // 8, dtype=torch.int64).random_(-(2**63), None).view(torch.uint8)[:count]
 
 
 class MultiHead(Part):

@@ -47,14 +47,13 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
             loss = loss - smoothing * logits.mean(-1, dtype=wide).sum()
             gradient.sub_(smoothing / logits.shape[1])
         gradient.scatter_add_(1, truth.unsqueeze(1), torch.full_like(chosen, smoothing - 1))
-        ctx.save_for_backward(gradient)
-        ctx.dtype = logits.dtype
+        ctx.save_for_backward(gradient.to(logits.dtype))
         return loss
 
     @staticmethod
     def backward(ctx: Any, outer: Tensor) -> tuple[Tensor, None, None]:
         (gradient,) = ctx.saved_tensors
-        return (gradient * outer).to(ctx.dtype), None, None
+        return gradient.mul_(outer), None, None  # it is used once
 
 
 def cross_entropy(logits: Tensor, truth: Tensor, smoothing: float = 0.0) -> Tensor:

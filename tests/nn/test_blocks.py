@@ -274,6 +274,21 @@ def test_dropout_of_nearly_everything_does_not_fail() -> None:
     assert torch.isfinite(Dropout(0.999)(torch.ones(1000))).all()  # a configuration may ask for any p < 1
 
 
+@pytest.mark.parametrize("p", [0.1, 0.25, 0.5, 0.9])
+def test_dropout_in_bfloat16_keeps_the_expectation(p: float) -> None:
+    torch.manual_seed(0)
+    x = torch.full((1000, 999), 3.0, dtype=torch.bfloat16, requires_grad=True)
+    y = Dropout(p)(x)
+    assert y.dtype == torch.bfloat16
+    kept = (y != 0).double()
+    assert kept.mean().item() == pytest.approx(1 - p, abs=0.004)
+    assert (y.double() / 3).mean().item() == pytest.approx(1, abs=4 * (p / (1 - p) / x.numel()) ** 0.5 + 0.002)
+    y.sum().backward()
+    assert x.grad is not None
+    assert torch.equal(x.grad != 0, y != 0)
+    assert len(x.grad.unique()) == 2
+
+
 def test_another_layout_changes_nothing() -> None:
     """But the order in which numbers are added up."""
     model = shaken(GPT(GPTConfig(width=12, heads=3, layers=2, max_length=16, dropout=0.0), Sizes(40, 40, causal=True)))
