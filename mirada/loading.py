@@ -7,7 +7,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import torch
 from typing_extensions import TypeVar
 
 from mirada import bundle as bundles
@@ -21,7 +20,7 @@ from mirada.errors import BundleError, ConfigError, UsageError, counted
 from mirada.nn.blocks import lay_out
 from mirada.parsing import Malformed, check
 from mirada.tasks.task import Model, Task
-from mirada.tensors import check_specs, tensor_specs
+from mirada.tensors import check_specs, outline, tensor_specs
 
 M = TypeVar("M", bound=Model, default=Any)
 
@@ -55,11 +54,11 @@ def load(
         sections |= {name: task.sections[name] for name in task.used}
         built = task.complete(configuration.build(sections, {name: found.config.get(name) for name in sections}))
         preprocessor = task.open(found.files, found.path)
-        with torch.device("meta"):  # no memory is allocated before the shapes are known to fit
-            outline = task.network(built["model"], preprocessor)
+        with outline():  # no memory is allocated before the shapes are known to fit
+            expected = task.network(built["model"], preprocessor)
     except ConfigError as error:
         raise BundleError(f"{config}: does not describe a model ({error})") from None
-    check_specs(tensor_specs(outline), found.weights, found.path, BundleError)
+    check_specs(tensor_specs(expected), found.weights, found.path, BundleError)
     network = task.network(built["model"], preprocessor)
     bundles.put_weights(network, found.weights, str(found.path))
     if isinstance(network, Stepwise):

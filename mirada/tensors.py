@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 
@@ -20,6 +21,7 @@ from pydantic import BaseModel, Field
 from safetensors import SafetensorError
 from safetensors.torch import load
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from mirada.errors import MiradaError
 from mirada.files import SMALL_FILE, open_regular
@@ -120,3 +122,26 @@ def check_specs(
 
 def _described(spec: TensorSpec | None) -> str:
     return "none" if spec is None else f"{spec[0]}" + ("" if spec[1] == torch.float32 else f" of {spec[1]}")
+
+
+class _WithoutRandomNumbers(TorchFunctionMode):
+    """Leaves tensors as they are where they would be initialized."""
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        given = kwargs or {}
+        module = getattr(function, "__module__", "")
+        if module == "torch.nn.init" or function in (Tensor.normal_, Tensor.uniform_, Tensor.random_):
+            return args[0] if args else given["tensor"]
+        return function(*args, **given)
+
+
+@contextmanager
+def outline() -> Iterator[None]:
+    """Networks built in this block have shapes and no values: nothing is allocated, and no random number is drawn.
+
+    Drawing random numbers on the device `meta` would import PyTorch's compiler, which takes seconds.
+    """
+    with torch.device("meta"), _WithoutRandomNumbers():
+        yield

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,8 +11,11 @@ import torch
 from safetensors.torch import save, save_file
 from torch import nn
 
+from mirada.contracts import Sizes
 from mirada.errors import BundleError
-from mirada.tensors import check_specs, load_tensors, read_tensors, tensor_specs
+from mirada.models.transformer import Transformer, TransformerConfig
+from mirada.tasks.translation.model import TranslationModel
+from mirada.tensors import check_specs, load_tensors, outline, read_tensors, tensor_specs
 
 TENSORS = {"a": torch.arange(6.0).view(2, 3), "b.c": torch.tensor([1, 2])}
 
@@ -64,3 +69,23 @@ def test_tensors_have_to_be_the_models() -> None:
     ):
         with pytest.raises(BundleError, match=f"x: .*{reason}"):
             check_specs(specs, other, "x", BundleError)
+
+
+def test_an_outline_has_shapes_and_no_values() -> None:
+    with outline():
+        found = Transformer(TransformerConfig(width=16, heads=2, positions="learned"), Sizes(30, 30))
+    assert {parameter.device.type for parameter in found.parameters()} == {"meta"}
+    before = torch.get_rng_state()
+    with outline():
+        Transformer(TransformerConfig(width=16, heads=2), Sizes(30, 30))
+    assert torch.equal(torch.get_rng_state(), before)
+    assert tensor_specs(found) == tensor_specs(
+        Transformer(TransformerConfig(width=16, heads=2, positions="learned"), Sizes(30, 30))
+    )
+
+
+def test_opening_a_bundle_does_not_import_the_compiler(trained: TranslationModel) -> None:
+    """It takes longer than all the rest."""
+    script = "import sys, mirada; mirada.load(sys.argv[1]); print('torch._dynamo' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script, trained.path], capture_output=True, check=True, text=True)
+    assert done.stdout.strip() == "False"

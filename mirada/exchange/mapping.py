@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from mirada.errors import DataError
 from mirada.exchange.checkpoint import Checkpoint
+from mirada.tensors import outline
 
 N = TypeVar("N", bound=nn.Module)
 
@@ -93,7 +94,7 @@ def check_vocabulary_size(checkpoint: Checkpoint, name: str) -> None:
 
 def load_weights(build: Callable[[], N], checkpoint: Checkpoint, weights: WeightMap) -> N:
     """Build a network and fill it with the checkpoint's weights."""
-    with torch.device("meta"):  # shapes without memory: a wrong config.json must not allocate any
+    with outline():  # shapes without memory: a wrong config.json must not allocate any
         parameters = dict(build().named_parameters())
     rows = [row for table_row in weights.rows for row in table_row.expanded(parameters)]
     mapped = {name for row in rows for name in row.ours.split()}

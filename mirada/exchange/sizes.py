@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import torch
 from torch import nn
 
 from mirada.contracts import Sizes
@@ -16,6 +15,7 @@ from mirada.models.bert import Bert, BertConfig
 from mirada.models.gpt import GPT, GPTConfig
 from mirada.models.transformer import Transformer, TransformerConfig
 from mirada.models.vit import ViT, ViTConfig
+from mirada.tensors import outline
 
 
 class Published(NamedTuple):
@@ -35,7 +35,7 @@ class Published(NamedTuple):
 
     def parameters(self) -> int:
         """The number of parameters; shared ones count once."""
-        with torch.device("meta"):
+        with outline():
             return sum(parameter.numel() for parameter in self.build(self).parameters())
 
     @property

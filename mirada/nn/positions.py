@@ -13,19 +13,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from mirada.parts import Part, Role, active_switches, is_recording
 
+EXACT: dict[str, Any] = {"dtype": torch.float64, "device": "cpu"}
+"""Tables are computed on the CPU, whatever the default device is: some have no float64."""
+
 
 def sinusoidal(length: int, width: int) -> Tensor:
     """PE(t, 2i) = sin(t / 10000^(2i/d)),  PE(t, 2i+1) = cos(t / 10000^(2i/d))        (§3.5)"""
-    t = torch.arange(length, dtype=torch.float64).unsqueeze(1)  # [T, 1]
-    rates = torch.exp(torch.arange(0, width, 2, dtype=torch.float64) * (-math.log(10000.0) / width))  # [D/2]
-    table = torch.zeros(length, width, dtype=torch.float64)
+    t = torch.arange(length, **EXACT).unsqueeze(1)  # [T, 1]
+    rates = torch.exp(torch.arange(0, width, 2, **EXACT) * (-math.log(10000.0) / width))  # [D/2]
+    table = torch.zeros(length, width, **EXACT)
     table[:, 0::2] = torch.sin(t * rates)
     table[:, 1::2] = torch.cos(t * rates[: width // 2])
     return table.to(torch.get_default_dtype())  # [T, D]
@@ -94,8 +97,8 @@ class Rotary(Positions):
 
     def __init__(self, length: int, head_width: int):
         super().__init__()
-        rates = 10000.0 ** (-torch.arange(0, head_width, 2, dtype=torch.float64) / head_width)  # [K/2]
-        angles = torch.arange(length, dtype=torch.float64).unsqueeze(1) * torch.cat([rates, rates])  # [length, K]
+        rates = 10000.0 ** (-torch.arange(0, head_width, 2, **EXACT) / head_width)  # [K/2]
+        angles = torch.arange(length, **EXACT).unsqueeze(1) * torch.cat([rates, rates])  # [length, K]
         dtype = torch.get_default_dtype()
         self.register_buffer("cos", angles.cos().to(dtype), persistent=False)
         self.register_buffer("sin", angles.sin().to(dtype), persistent=False)

@@ -16,6 +16,7 @@ import torch
 from mirada import models, precision
 from mirada.device import gigaflops
 from mirada.tasks.task import Prepared, Task
+from mirada.tensors import outline
 from mirada.training.config import TrainConfig
 from mirada.training.estimate import CostEstimate, estimate_cost
 
@@ -127,7 +128,7 @@ def with_precision(
     train: TrainConfig = sections["train"]
     if train.precision == "float32":
         return dict(sections), precision.Choice("float32")
-    with torch.device("meta"):
+    with outline():
         network = task.network(sections["model"], data.preprocessor)
     rows = min(MAX_ROWS, batch // 2)  # half of the tokens are in the source, half in the target
     needs_float32 = getattr(task.loss(train.label_smoothing), "needs_float32", False)
