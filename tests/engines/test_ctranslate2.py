@@ -223,8 +223,8 @@ def test_a_model_is_opened_with_the_engine_that_is_asked_for(trained: Translatio
     [
         ({"engine": "onnx"}, "torch, ctranslate2"),
         ({"quantize": "int3"}, "int8"),
-        ({"engine": "torch", "quantize": "int8"}, "is for the engine ctranslate2"),
-        ({"engine": "ctranslate2", "precision": "bfloat16"}, "is for the engine torch"),
+        ({"engine": "torch", "quantize": "int8"}, "needs the engine ctranslate2"),
+        ({"engine": "ctranslate2", "precision": "bfloat16"}, "needs the engine torch"),
         ({"precision": "float16"}, "bfloat16"),
     ],
 )

@@ -33,7 +33,6 @@ from mirada.training.losses import TargetTokenLoss
 Progress = Callable[[int], None]
 """Called with the number of texts that are done."""
 
-PRECISIONS = ("float32", "bfloat16")
 LOSS_CELLS = 4000
 """Tokens in a batch of dev pairs whose loss is computed."""
 
@@ -64,20 +63,20 @@ class TranslationModel(GenerativeModel):
 
         `auto` is CTranslate2 if it is installed and can run the model on the CPU, unless a precision is given.
         """
-        slow = TorchEngine(self.network, self.device, precision=check_choice("precision", precision, PRECISIONS))
         check_choice("engine", engine, ("auto", "torch", "ctranslate2"))
-        if quantize is not None:
-            check_choice("quantize", quantize, ctranslate2.QUANTIZATIONS)
-        cannot = ctranslate2.unsupported(self.network, self.device) or (
-            f"--precision {precision} is for the engine torch" if precision != "float32" else None
-        )
-        wanted = engine == "ctranslate2" or quantize is not None
-        if engine == "torch" and quantize is not None:
-            cannot = f"--quantize {quantize} is for the engine ctranslate2"
-        if wanted and cannot:
-            raise UsageError(f"--engine {engine}: {cannot}")
-        self.translator.engine = slow
-        if not cannot and engine != "torch":
+        check_choice("precision", precision, ("float32", "bfloat16"))
+        check_choice("quantize", quantize or "float32", ctranslate2.QUANTIZATIONS)
+        if engine == "torch":
+            cannot: str | None = "it needs the engine ctranslate2"
+        elif precision != "float32":
+            cannot = f"--precision {precision} needs the engine torch"
+        else:
+            cannot = ctranslate2.unsupported(self.network, self.device)
+        for option, asked in (("--engine ctranslate2", engine == "ctranslate2"), (f"--quantize {quantize}", quantize)):
+            if asked and cannot:
+                raise UsageError(f"{option}: {cannot}")
+        self.translator.engine = slow = TorchEngine(self.network, self.device, precision=precision)
+        if not cannot:
             checksum, threads = str(self.card["files"]["model.safetensors"]), torch.get_num_threads()
             fast = ctranslate2.open_converted(checksum, self.network, quantize or "float32", threads)
             self.translator.engine = ctranslate2.CTranslate2Engine(fast, slow)
