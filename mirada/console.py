@@ -88,11 +88,11 @@ class Console:
         self.passing(f"{what}{share} …")
 
     def _data(self, f: dict[str, Any]) -> None:
-        told = f["told"]
-        self.line(f"data: {told['summary']}")
-        for note in told["notes"]:
+        summary = f["summary"]
+        self.line(f"data: {summary['summary']}")
+        for note in summary["notes"]:
             self.line(f"    {note}")
-        command = told["command"]
+        command = summary["command"]
         headings = {
             "excluded": "left out (line by line in excluded.tsv"
             + f"; what changes it: `{command}`" * bool(command)
@@ -100,9 +100,9 @@ class Console:
             "doubts": "kept, but worth a look" + f" (`{command}` shows where)" * bool(command) + ":",
         }
         for kind, heading in headings.items():
-            if told[kind]:
+            if summary[kind]:
                 self.line(heading)
-                for reason, count in told[kind].items():
+                for reason, count in summary[kind].items():
                     self.line(f"{count:>9,}  {reason}")
 
     def _estimate(self, f: dict[str, Any]) -> None:

@@ -204,11 +204,11 @@ def test_an_override_without_key_or_value_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "way_out"),
+    ("text", "hint"),
     [("model=lstm", "--model lstm"), ("task=tagging", "--task tagging"), ("train=3", r"write train\.key=value")],
 )
-def test_a_section_is_not_set_as_a_whole(text: str, way_out: str) -> None:
-    with pytest.raises(ConfigError, match=way_out):
+def test_a_section_is_not_set_as_a_whole(text: str, hint: str) -> None:
+    with pytest.raises(ConfigError, match=hint):
         override(text)
 
 

@@ -38,7 +38,7 @@ from mirada.parsing import read_json
 from mirada.tasks.task import Model, Prepared
 from mirada.training.loop import Event, Listener
 from mirada.training.report import read_log
-from mirada.training.run import build, check_config, teller
+from mirada.training.run import build, check_config, notifier
 from mirada.training.workspace import has_run, locked, log_of
 
 MANIFEST, NEW_DATA = "compare.json", "data.new"
@@ -106,17 +106,17 @@ def compare(
     with locked(folder, make=True):
         replaces = _claim(folder, manifest, overwrite)
         try:
-            prepared = chosen.prepare(built, folder / (NEW_DATA if replaces else "data"), teller(listen))
+            prepared = chosen.prepare(built, folder / (NEW_DATA if replaces else "data"), notifier(listen))
             if replaces:  # nothing of the old one is touched before the new data is ready
                 _clear(folder)
                 (folder / NEW_DATA).rename(folder / "data")
                 _write_manifest(folder, manifest)
-            listen(Event("data", {**prepared.report(), "told": asdict(prepared.summary())}))
+            listen(Event("data", {**prepared.report(), "summary": asdict(prepared.summary())}))
             trained: dict[str, Model] = {}
             for number, (name, wanted) in enumerate(plan.items(), 1):
                 listen(Event("note", {"text": f"── {name} ({number} of {len(plan)})"}))
                 trained[name] = _train(folder, name, wanted, listen)
-            comparison = _measure(folder, shown, prepared, trained, next(iter(plan.values())), teller(listen))
+            comparison = _measure(folder, shown, prepared, trained, next(iter(plan.values())), notifier(listen))
             report.write(comparison)
         except (KeyboardInterrupt, Interrupted):
             raise Interrupted(f"interrupted; {folder} is kept: run the same command to resume") from None

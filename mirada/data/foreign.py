@@ -117,10 +117,10 @@ def refuse_foreign(path: Path, *, allowed: tuple[str, ...] = ()) -> None:
     kind = foreign(path)
     if not kind or kind in allowed:
         return
-    what, way_out = _KINDS[kind]
+    what, hint = _KINDS[kind]
     name = shown_path(path)
     stem = name.removesuffix(".gz").removesuffix(Path(name.removesuffix(".gz")).suffix)
     names = {"name": name, "text": f"{stem}.txt", "catalog": f"{stem}.po"}
-    advice = way_out.format(**{key: shlex.quote(value) for key, value in names.items()})
+    advice = hint.format(**{key: shlex.quote(value) for key, value in names.items()})
     lines = "" if kind in _BINARY else ", or take its lines as they are: --as-text"
     raise UsageError(f"--file {name}: is {what}, not lines of text; {advice}{lines}")

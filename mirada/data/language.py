@@ -50,8 +50,8 @@ def code_fault(tag: str) -> str:
     if form and (len(form[1]) == 3 or form[1].lower() in f"{ISO_639_1} {FORMER_CODES}".split()):
         return ""
     meant = language_named(tag)
-    way_out = f"did you mean {meant}?" if meant else "write es, pt-BR, or three letters of ISO 639-3 such as nah"
-    return f"{shown_text(tag, 30)} is not a language code; {way_out}"
+    hint = f"did you mean {meant}?" if meant else "write es, pt-BR, or three letters of ISO 639-3 such as nah"
+    return f"{shown_text(tag, 30)} is not a language code; {hint}"
 
 
 def known(language: str) -> bool:

@@ -118,7 +118,7 @@ class Preparation(Generic[Example]):
         """Whether records are left out for a reason."""
         return reason not in self.keeps and self._setting(reason)[1] in ("", "drop")
 
-    def way_out(self, reason: str) -> str:
+    def hint(self, reason: str) -> str:
         """The setting that changes what is done about a reason, if there is one."""
         path, value = self._setting(reason)
         if path:

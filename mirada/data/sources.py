@@ -230,11 +230,11 @@ def _fault(reader: Iterable[Any]) -> str:
     return ""
 
 
-def unreadable(folder: StrPath, faults: Collection[str], way_out: str) -> str:
+def unreadable(folder: StrPath, faults: Collection[str], hint: str) -> str:
     """The message about files of a folder that cannot be read: all of them, with the reasons."""
     listed = "".join(f"\n    {fault}" for fault in faults)
     files = "1 file" if len(faults) == 1 else f"{len(faults)} files"
-    return f"{shown_path(folder)}: {files} cannot be read; repair them, or leave them out: {way_out}{listed}"
+    return f"{shown_path(folder)}: {files} cannot be read; repair them, or leave them out: {hint}{listed}"
 
 
 def open_some(paths: Sequence[str], wanted: Wanted = ANYTHING, format_: str | None = None) -> PairFiles:

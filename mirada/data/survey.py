@@ -197,7 +197,7 @@ class Survey:
             task = self.task
             drops = task.drops(reason)
             training = REFUSES if self.refuses and reason in self.refuses else LEAVES_OUT if drops else KEEPS
-            found = self._findings[reason] = Finding(reason, task.in_words(reason), training, task.way_out(reason))
+            found = self._findings[reason] = Finding(reason, task.in_words(reason), training, task.hint(reason))
         return found
 
     def _example(self, finding: Finding, record: AnyRecord) -> None:

@@ -88,10 +88,10 @@ def raw_lines(stream: IO[bytes], name: str) -> Iterator[tuple[int, bytes]]:
         if not raw:
             return
         if len(raw) > LONGEST_LINE:
-            way_out = "; if its lines end in CR alone, convert it with `tr '\\r' '\\n'`" if b"\r" in raw else ""
+            hint = "; if its lines end in CR alone, convert it with `tr '\\r' '\\n'`" if b"\r" in raw else ""
             raise DataError(
                 f"{name}, line {number}: longer than {LONGEST_LINE // 2**20} MiB, "
-                f"so this does not look like text with a sentence on each line{way_out}"
+                f"so this does not look like text with a sentence on each line{hint}"
             )
         blank = 0 if len(raw) > _SHORT_LINE or raw.strip() else blank + 1
         if blank > MAX_BLANK:
@@ -231,9 +231,9 @@ def _known_format(name: str, head: bytes) -> DataError | None:
     """The error for a file whose first bytes tell what it is instead of UTF-8 text."""
     if head[:4] in _UTF32_MARKS:
         return DataError(f"{name}: looks like UTF-32; convert it with `iconv -f UTF-32 -t utf8`")
-    for mark, what, way_out in _OTHER_FORMATS:
+    for mark, what, hint in _OTHER_FORMATS:
         if head.startswith(mark):
-            return DataError(f"{name}: looks like {what}, not like text; {way_out}")
+            return DataError(f"{name}: looks like {what}, not like text; {hint}")
     return None
 
 

@@ -41,7 +41,7 @@ class TorchEngine(Engine):
             batch = self._batch([sources[row] for row in chosen], [prefixes[row] for row in chosen])
             limits = [settings.limits[row] for row in chosen]
             network, config = self._restricted(settings, limits), settings.decode
-            if settings.free_end and not config.sample:  # all of them, since they are ranked anew
+            if settings.free_end and not config.sample:  # all of them, since they are ranked again
                 config = config.model_copy(update={"n_best": config.beam * max(limits)})
             with arithmetic(self.precision, self.device):
                 results = decode(network, batch, config, limits, attention=settings.attention)

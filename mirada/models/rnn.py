@@ -151,7 +151,7 @@ class RecurrentEncoder(StepwiseEncoder):
         return x
 
     def feed_back(self, h: Tensor) -> Tensor:
-        """o = softmax(V h), or V h itself where outputs are numbers: what a Jordan network hears of its last step."""
+        """o = softmax(V h), or V h itself where outputs are numbers: what a Jordan network gets of its last step."""
         o: Tensor = self.output(h)
         return o if self.sizes.numeric_outputs else o.softmax(-1)
 
@@ -164,14 +164,14 @@ class RecurrentEncoder(StepwiseEncoder):
     def encode_next(
         self, batch: SequenceBatch, state: State | None = None, context: int | None = None
     ) -> tuple[Tensor, Memory]:
-        """A Jordan network hears the true outputs `batch.before`, or its own where there are none."""
+        """A Jordan network gets the true outputs `batch.before`, or its own where there are none."""
         assert self.recurrent.directions == ("forward",), "the backward direction begins at the end of a sequence"
         assert state is None or isinstance(state, Memory)
         x = self._embed(batch.inputs)
         state = state or self.recurrent.initial(len(x))
         if self.config.name == "jordan":
             h, new = self.recurrent(x, state=state, feedback=self.feed_back if batch.before is None else batch.before)
-            if new.o is None:  # it was given the true outputs; should the next one be missing, it hears its own
+            if new.o is None:  # it was given the true outputs; should the next one be missing, it gets its own
                 new = replace(new, o=self.feed_back(h[:, -1]))
         elif x.shape[1] > 1:
             h, new = self.recurrent(x, state=state)

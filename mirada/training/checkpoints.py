@@ -3,7 +3,7 @@
     step-00001200.safetensors   weights, their average, optimiser state
     step-00001200.json          counters, and the sha256 of the tensors; written last
 
-Random numbers need no saving: every step seeds them anew from the run's seed and its own number.
+Random numbers need no saving: every step seeds them from the run's seed and its own number.
 """
 
 from __future__ import annotations

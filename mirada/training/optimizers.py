@@ -68,7 +68,7 @@ class Optimizers:
                 raise TrainingError(
                     f"the checkpoint's optimiser state of {name} ({', '.join(sorted(memory))}) is not "
                     f"{type(part).__name__}'s: another optimiser, or another version of Mirada, wrote it; resume with "
-                    "that, or train anew"
+                    "that, or start a new run"
                 )
             for key, value in memory.items():
                 shape = torch.Size([]) if key == "step" else parameter.shape

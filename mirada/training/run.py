@@ -54,7 +54,7 @@ def plain(task: Task, built: Mapping[str, Any]) -> configuration.Values:
     return {"task": task.name, **{name: section.model_dump(mode="json") for name, section in built.items()}}
 
 
-def teller(listen: Listener) -> Notify:
+def notifier(listen: Listener) -> Notify:
     """Reports the progress of the work before training to a listener."""
     return lambda what, done, total: listen(Event("preparing", {"what": what, "done": done, "total": total}))
 
@@ -65,10 +65,12 @@ def run(work: Workspace, values: configuration.Values, listen: Listener, started
         work.save_config(values)
         return _Run(work, values, listen, started).run()
     except KeyboardInterrupt:
-        raise Interrupted(f"interrupted; {work.way_on}") from None
+        raise Interrupted(f"interrupted; {work.how_to_resume}") from None
     except OSError as error:  # faults of the data are DataErrors: this is about the disk that is written to
         where = error.filename or work.folder
-        raise TrainingError(f"{where}: {error.strerror or error}; what was saved is intact, {work.way_on}") from None
+        raise TrainingError(
+            f"{where}: {error.strerror or error}; what was saved is intact, {work.how_to_resume}"
+        ) from None
 
 
 class _Run:
@@ -113,9 +115,11 @@ class _Run:
         except Interrupted as stopped:
             training.take_best()
             if self.work.holds_finished_bundle:
-                raise Interrupted(f"{stopped}, and the earlier bundle is unchanged; {self.work.way_on}") from None
+                raise Interrupted(
+                    f"{stopped}, and the earlier bundle is unchanged; {self.work.how_to_resume}"
+                ) from None
             self._publish(data, training, None)
-            raise Interrupted(f"{stopped}; {self.work.way_on}") from None
+            raise Interrupted(f"{stopped}; {self.work.how_to_resume}") from None
         training.take_best()
         with self.timing("writing"):
             self._publish(data, training, None)  # so that there is a bundle if scoring is interrupted
@@ -136,8 +140,8 @@ class _Run:
             update = {"words_seen": words_seen(self.settings, left)}
             self.sections["tokenizer"] = self.sections["tokenizer"].model_copy(update=update)
         preprocessor = self.base.model.preprocessor if self.base else None
-        data = self.task.prepare(self.sections, self.work.run / "data", teller(self.listen), preprocessor)
-        self._emit("data", **data.report(), told=asdict(data.summary()))
+        data = self.task.prepare(self.sections, self.work.run / "data", notifier(self.listen), preprocessor)
+        self._emit("data", **data.report(), summary=asdict(data.summary()))
         return data
 
     def _choose(self, data: Prepared) -> None:
@@ -169,7 +173,7 @@ class _Run:
         self.log.path = self.work.run / "log.jsonl"
         if base:
             base.folder = self.work.run / "base"
-            teller(self.listen)("scoring the base", 0, 0)
+            notifier(self.listen)("scoring the base", 0, 0)
             self.before = base.before(data.dev, task, data.preprocessor, scorer(settings))
         for note in notes:
             self._note(note)
@@ -260,7 +264,7 @@ class _Run:
 
     def _progress(self, what: str, training: Training[nn.Module]) -> None:
         """Report the progress of the model's work on many examples, and let a stop request interrupt it."""
-        notify = teller(self.listen)
+        notify = notifier(self.listen)
 
         def progress(done: int, total: int) -> None:
             notify(what, done, total)

@@ -58,7 +58,7 @@ class Workspace:
         return self.run.name != NEW
 
     @property
-    def way_on(self) -> str:
+    def how_to_resume(self) -> str:
         """What to do after this run was stopped."""
         if self.replaces and not self.begun:
             return f"training had not begun and {self.folder} is unchanged; run the command again"

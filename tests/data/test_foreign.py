@@ -15,7 +15,7 @@ TMX = '<?xml version="1.0"?>\n<!-- a --><!-- b -->\n<!DOCTYPE tmx SYSTEM "tmx14.
 
 
 @pytest.mark.parametrize(
-    ("name", "what", "way_out"),
+    ("name", "what", "hint"),
     [
         ("memory.tmx", "a translation memory (TMX)", "--as-text"),
         ("memory.TMX.gz", "a translation memory (TMX)", "--as-text"),
@@ -33,12 +33,12 @@ TMX = '<?xml version="1.0"?>\n<!-- a --><!-- b -->\n<!DOCTYPE tmx SYSTEM "tmx14.
         ("text.txt.xz", "an xz file", "`xz -d {folder}/text.txt.xz`"),
     ],
 )
-def test_known_by_name(tmp_path: Path, name: str, what: str, way_out: str) -> None:
+def test_known_by_name(tmp_path: Path, name: str, what: str, hint: str) -> None:
     with pytest.raises(UsageError) as caught:
         refuse_foreign(tmp_path / name)
     assert f"--file {tmp_path / name}: is " in str(caught.value)
     assert what in str(caught.value)
-    assert way_out.format(folder=tmp_path) in str(caught.value)
+    assert hint.format(folder=tmp_path) in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["app.mo", "a.docx", "a.zip", "a.pdf"])

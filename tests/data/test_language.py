@@ -17,7 +17,7 @@ def test_well_formed_codes_are_taken(tag: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tag", "way_out"),
+    ("tag", "hint"),
     [
         ("english", "did you mean en?"),
         ("Español", "did you mean es?"),
@@ -29,8 +29,8 @@ def test_well_formed_codes_are_taken(tag: str) -> None:
         ("es\n", "did you mean es?"),
     ],
 )
-def test_other_words_are_refused_with_a_way_out(tag: str, way_out: str) -> None:
-    assert way_out in code_fault(tag)
+def test_other_words_are_refused_with_a_way_out(tag: str, hint: str) -> None:
+    assert hint in code_fault(tag)
     assert code_fault(tag).isprintable()
 
 

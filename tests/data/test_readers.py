@@ -98,7 +98,7 @@ def test_encoded_surrogates_are_not_utf8(tmp_path: Path) -> None:
 
 @packed
 @pytest.mark.parametrize(
-    ("content", "looks", "way_out"),
+    ("content", "looks", "hint"),
     [
         ("año\n".encode("utf-32"), "UTF-32", "iconv -f UTF-32 -t utf8"),
         (b"\x00\x00\xfe\xff" + "año\n".encode("utf-32-be"), "UTF-32", "iconv -f UTF-32 -t utf8"),
@@ -114,11 +114,11 @@ def test_encoded_surrogates_are_not_utf8(tmp_path: Path) -> None:
     ],
 )
 def test_other_encodings_and_formats_are_recognised(
-    tmp_path: Path, pack: Callable[[bytes], bytes], content: bytes, looks: str, way_out: str
+    tmp_path: Path, pack: Callable[[bytes], bytes], content: bytes, looks: str, hint: str
 ) -> None:
     message = fault(lines(write(tmp_path / "text", pack(content))))
     assert looks in message
-    assert way_out in message
+    assert hint in message
 
 
 def test_text_that_starts_like_another_format_is_text(tmp_path: Path) -> None:

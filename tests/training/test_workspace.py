@@ -38,7 +38,7 @@ def stop(folder: Path, error: Exception) -> None:
     """A training that may overwrite, and stops before its data is prepared."""
     with claimed(folder, overwrite=True) as work:
         work.save_config({"name": "new"})
-        error.args = error.args or (work.way_on,)
+        error.args = error.args or (work.how_to_resume,)
         raise error
 
 

@@ -85,8 +85,8 @@ class Folder:
                 self._files.append(str(entry))
                 self.labels.append(folder.name)
         if len(self._files) == before:
-            way_out = f"if its folders are the classes, give {folder}" if inner else "put some into it, or remove it"
-            raise DataError(f"{folder}: the class {shown_text(folder.name)} has no images; {way_out}")
+            hint = f"if its folders are the classes, give {folder}" if inner else "put some into it, or remove it"
+            raise DataError(f"{folder}: the class {shown_text(folder.name)} has no images; {hint}")
 
     def __len__(self) -> int:
         return len(self._files)

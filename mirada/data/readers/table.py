@@ -44,14 +44,14 @@ Row = tuple[int, list[str]]
 class Grid:
     """A table's rows, blank ones too. How cells are divided is found out by looking at the file's beginning."""
 
-    def __init__(self, path: StrPath, quotes: bool = True, lenient: bool = False, way_out: str = _PAIRS):
+    def __init__(self, path: StrPath, quotes: bool = True, lenient: bool = False, hint: str = _PAIRS):
         self.path, self.name, self._lenient = str(path), shown_path(path), lenient
         sample = _sample(self.path)
         self.tabs = _tabs_only(self.path, sample)
         self.quotes = quotes and not self.tabs
         excel = None if self.tabs or not sample else _EXCEL_DELIMITER.fullmatch(sample[0])
         self._excel = excel is not None
-        self.delimiter = "\t" if self.tabs else excel[1] if excel else _sniff(self.name, sample, self.quotes, way_out)
+        self.delimiter = "\t" if self.tabs else excel[1] if excel else _sniff(self.name, sample, self.quotes, hint)
 
     def __iter__(self) -> Iterator[Row]:
         texts = lines(self.path, keep_ends=True, lenient=self._lenient)
@@ -206,7 +206,7 @@ def _tabs_only(path: str, sample: Sequence[str]) -> bool:
     return "\t" in next((text.strip("\r\n") for text in sample if text.strip()), "")
 
 
-def _sniff(name: str, sample: Sequence[str], quotes: bool, way_out: str) -> str:
+def _sniff(name: str, sample: Sequence[str], quotes: bool, hint: str) -> str:
     """The delimiter with which most rows have as many cells as the first."""
     filled = [text for text in sample if text.strip()]
     scores = {delimiter: _consistency(sample, delimiter, quotes) for delimiter in DELIMITERS}
@@ -214,7 +214,7 @@ def _sniff(name: str, sample: Sequence[str], quotes: bool, way_out: str) -> str:
     if scores[best][0] >= 0.5 or not filled:
         return best
     if scores[best][0] > 0:
-        raise _no_table(name, filled[0], ", ; | or tab", way_out)
+        raise _no_table(name, filled[0], ", ; | or tab", hint)
     # Not even the first row can be read: with the likeliest delimiter, reading it says why.
     return max(DELIMITERS, key=filled[0].count)
 
@@ -238,10 +238,10 @@ def _consistency(sample: Sequence[str], delimiter: str, quotes: bool) -> tuple[f
     return share, whole, -sum(cell.startswith(" ") for cells in rows for cell in cells)
 
 
-def _no_table(name: str, first: str, delimiters: str, way_out: str) -> DataError:
+def _no_table(name: str, first: str, delimiters: str, hint: str) -> DataError:
     return DataError(
         f"{name}: does not look like a table: no {delimiters} divides its first row, and most others alike, into "
-        f"two or more cells; the first row is {shown_text(first.strip())}; {way_out}"
+        f"two or more cells; the first row is {shown_text(first.strip())}; {hint}"
     )
 
 

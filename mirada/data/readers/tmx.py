@@ -255,14 +255,14 @@ class _Parser:
     def _damage(self, fault: expat.ExpatError, block: bytes) -> DataError:
         """The error for a file that is not XML, or no longer."""
         reason = expat.ErrorString(fault.code)
-        way_out = "correct it there, or export or download it again"
+        hint = "correct it there, or export or download it again"
         place = self._expat.ErrorByteIndex - self._fed
         if fault.code == expat.errors.codes[expat.errors.XML_ERROR_INVALID_TOKEN] and 0 <= place < len(block):
             byte = block[place]
             reason += f": {shown_text(chr(byte))}" if 0x20 <= byte < 0x7F else f": byte 0x{byte:02x}"
             if byte >= 0x80:
-                way_out = "if the file is Latin-1, convert it with `iconv -f latin1 -t utf8`"
-        return DataError(f"{self._name}, line {fault.lineno}, column {fault.offset + 1}: {reason}; {way_out}")
+                hint = "if the file is Latin-1, convert it with `iconv -f latin1 -t utf8`"
+        return DataError(f"{self._name}, line {fault.lineno}, column {fault.offset + 1}: {reason}; {hint}")
 
 
 _UTF_16 = (b"<\0?\0x\0", b"\0<\0?\0x")  # without a byte order mark

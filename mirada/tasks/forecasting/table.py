@@ -74,7 +74,7 @@ def read_table(
     path: StrPath, columns: Sequence[str] = (), time: str | None = None, missing: Missing = "refuse"
 ) -> Series:
     """The columns of a CSV or TSV file (by name, or by number from 1), with the times that stand beside them."""
-    grid = Grid(path, lenient=True, way_out=_TABLE)
+    grid = Grid(path, lenient=True, hint=_TABLE)
     layout = _Layout(grid, columns, time)
     found = [_Column(grid, place, layout.names[place]) for place in layout.chosen]
     clock = None if layout.time is None else Clock(grid.name, layout.names[layout.time], layout.format)

@@ -114,8 +114,8 @@ class TranslationData(Preparation[Any]):
     def count_words(self, record: AnyRecord) -> int:
         return sum(map(len, map(str.split, record.fields)))
 
-    def way_out(self, reason: str) -> str:
-        return "data.fuzzy=true" if reason == "fuzzy" else super().way_out(reason)
+    def hint(self, reason: str) -> str:
+        return "data.fuzzy=true" if reason == "fuzzy" else super().hint(reason)
 
     def show(self, record: AnyRecord) -> str:
         return shown_fields(record.fields[:2])

@@ -167,7 +167,7 @@ def test_what_is_not_json_is_located(tmp_path: Path, line: str, parts: tuple[str
 
 
 @pytest.mark.parametrize(
-    ("content", "way_out"),
+    ("content", "hint"),
     [
         ('[\n{"es": "a", "en": "b"},\n{"es": "c", "en": "d"}\n]\n', "`jq -c '.[]'`"),
         ('\n [{"es": "a", "en": "b"},\n{"es": "c", "en": "d"}]\n', "`jq -c '.[]'`"),
@@ -177,9 +177,9 @@ def test_what_is_not_json_is_located(tmp_path: Path, line: str, parts: tuple[str
         ('{"data": [\n{"es": "a", "en": "b"}]}\n', "`jq -c '.[][]'`"),
     ],
 )
-def test_a_document_of_several_lines_has_a_way_out(tmp_path: Path, content: str, way_out: str) -> None:
+def test_a_document_of_several_lines_has_a_way_out(tmp_path: Path, content: str, hint: str) -> None:
     message = json_fault(tmp_path, content)
-    assert way_out in message
+    assert hint in message
     assert f"line {1 if content[0] in '[{' else 2}:" in message
 
 
