@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from mirada.errors import MiradaError
+from mirada.errors import MiradaError, UsageError
 
 SMALL_FILE = 64 * 2**20
 """The most bytes of a card, a configuration, a tokenizer or a dev set."""
@@ -72,6 +74,25 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
         partial.unlink(missing_ok=True)
         raise
     sync_folder(path.parent)
+
+
+@contextmanager
+def new_directory(path: Path, option: str = "--out") -> Iterator[Path]:
+    """A temporary directory that becomes `path`, which must not exist yet, at the end; nothing is left on an error."""
+    if path.exists() or path.is_symlink():
+        raise UsageError(f"{option} {path}: exists already; choose another name")
+    temporary = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=".mirada-", dir=path.parent))
+        (temporary / "new").mkdir()  # with the user's default permissions, unlike mkdtemp's folder
+        yield temporary / "new"
+        (temporary / "new").rename(path)
+    except OSError as error:
+        raise UsageError(f"{option} {path}: cannot be written ({error.strerror})") from None
+    finally:
+        if temporary:
+            shutil.rmtree(temporary, ignore_errors=True)
 
 
 def write_text(path: Path, text: str) -> None:
