@@ -50,5 +50,7 @@ def export(
         raise UsageError(f"which format? Choose one: --format {' or --format '.join(FORMATS)}")
     if out is None:
         raise UsageError("where should the export go? Name a directory: --out exported")
-    loader = export_bundle(bundle, out, format, quantize)
-    say(f"the export is in {out}; {loader} loads it")
+    exported = export_bundle(bundle, out, format, quantize)
+    for line in exported.notes:
+        note(f"note: {line}")
+    say(f"the export is in {out}; {exported.loader} loads it")

@@ -179,4 +179,6 @@ def write(model: Model) -> ExportedModel:
     names = {ours: theirs for theirs, ours in vocabulary.BERT_NAMES.items()}
     frame, pair = "[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1"
     files = tokenizer_files(model.preprocessor.tokenizer, c.max_length, frame=frame, pair=pair, names=names)
-    return ExportedModel(architecture, config, tensors, files)
+    apart = task == "masked_lm" and model.preprocessor.tokenizer.unit == "subwords"
+    notes = ("what follows [MASK] without a space is read there as a new word",) if apart else ()
+    return ExportedModel(architecture, config, tensors, files, notes)

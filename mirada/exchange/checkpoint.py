@@ -72,6 +72,8 @@ class ExportedModel:
     tensors: dict[str, Tensor]
     files: dict[str, Values | str]
     """Its other files by name: values are written as JSON."""
+    notes: tuple[str, ...] = ()
+    """Messages for the user: what is done differently there."""
 
 
 def not_exportable(path: Path, why: str) -> UsageError:

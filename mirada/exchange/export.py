@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from safetensors.torch import save as save_tensors
 
@@ -38,10 +38,21 @@ FRAME = "$A </s>"
 """What CTranslate2 is given: a sentence and its end."""
 
 
-def export_bundle(path: str | Path, out: str | Path, format: str = "huggingface", quantize: str | None = None) -> str:
-    """Write a bundle to the new directory `out` and return what the result is for.
+class Export(NamedTuple):
+    """What was exported."""
 
-    huggingface   config.json, model.safetensors and the tokenizer; returns the class of `transformers` that loads it
+    loader: str
+    """The class that loads it."""
+    notes: tuple[str, ...] = ()
+    """Messages for the user: what is done differently there."""
+
+
+def export_bundle(
+    path: str | Path, out: str | Path, format: str = "huggingface", quantize: str | None = None
+) -> Export:
+    """Write a bundle to the new directory `out`, for other toolkits.
+
+    huggingface   config.json, model.safetensors and the tokenizer, for `transformers`
     ctranslate2   a model for `ctranslate2.Translator` and the tokenizer; `quantize` int8, … makes it small and fast
 
     A model that cannot be written so that it computes the same is refused.
@@ -55,7 +66,7 @@ def export_bundle(path: str | Path, out: str | Path, format: str = "huggingface"
     return FORMATS[format](model, Path(out), quantize or "float32")
 
 
-def _write_huggingface(model: Model, out: Path, quantization: str) -> str:
+def _write_huggingface(model: Model, out: Path, quantization: str) -> Export:
     name, task = model.card["model"], model.card["task"]
     if (name, task) not in WRITERS:
         raise not_exportable(model.path, f"transformers has no class that computes what {name} does for {task}")
@@ -67,10 +78,10 @@ def _write_huggingface(model: Model, out: Path, quantization: str) -> str:
         for file, content in files.items():
             text = content if isinstance(content, str) else json.dumps(content, indent=2, ensure_ascii=False) + "\n"
             write_text(folder / file, text)
-    return exported.architecture
+    return Export(exported.architecture, exported.notes)
 
 
-def _write_ctranslate2(model: Model, out: Path, quantization: str) -> str:
+def _write_ctranslate2(model: Model, out: Path, quantization: str) -> Export:
     if not isinstance(model, TranslationModel):
         raise UsageError(
             f"{model.path}: --format ctranslate2 is for translators, and this is a model for {model.card['task']}"
@@ -86,7 +97,7 @@ def _write_ctranslate2(model: Model, out: Path, quantization: str) -> str:
         write_text(folder / SOURCE, tokenizer_json(source, FRAME))
         if target is not source:
             write_text(folder / TARGET, tokenizer_json(target, FRAME))
-    return "ctranslate2.Translator"
+    return Export("ctranslate2.Translator")
 
 
 def _names(tokenizer: Tokenizer, rows: int) -> list[str]:
@@ -99,8 +110,8 @@ def _version() -> str:
     return bundles.software()["mirada"]
 
 
-FORMATS: dict[str, Callable[[Model, Path, str], str]] = {
+FORMATS: dict[str, Callable[[Model, Path, str], Export]] = {
     "huggingface": _write_huggingface,
     "ctranslate2": _write_ctranslate2,
 }
-"""What writes a bundle in each format; returns what loads the result."""
+"""What writes a bundle in each format."""

@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from mirada.contracts import BOS, EOS, PAD, Sizes
 from mirada.exchange import vocabulary
@@ -38,6 +39,8 @@ ROWS = [
 SIZES = {"n_embd": "width", "n_head": "heads", "n_layer": "layers"}
 """Sizes in config.json, and our settings."""
 END = "<|endoftext|>"
+SMALLEST_GAIN = 1e-3
+"""Below that, the gains of the last normalisation cannot be divided by without losing precision."""
 
 
 def read(checkpoint: Checkpoint) -> ImportedModel:
@@ -85,12 +88,13 @@ def write(model: LanguageModel) -> ExportedModel:
     if c.positions == "rotary":
         raise not_exportable(model.path, "GPT-2 has no rotary positions (model.positions=rotary)")
     begin, kept = _kept(network)
-    if c.output_bias and network.output.bias[kept].any():
-        raise not_exportable(model.path, "GPT-2 has no output bias, and that of this model was trained")
     weights = WeightMap(
         [row.below("transformer.") for row in ROWS], order=torch.tensor(kept), untrained=["output.bias"]
     )
     tensors = store_weights(network, weights)
+    biased = c.output_bias and bool(network.output.bias[kept].any())
+    if biased:
+        _fold_bias(tensors, network.output.bias[kept].detach(), model)
     if c.positions == "none":
         tensors["transformer.wpe.weight"] = torch.zeros(c.max_length, c.width)
     ids = {"bos_token_id": kept.index(begin), "eos_token_id": kept.index(EOS)}
@@ -105,7 +109,7 @@ def write(model: LanguageModel) -> ExportedModel:
         "layer_norm_epsilon": c.eps,
         **dict.fromkeys(("resid_pdrop", "embd_pdrop"), c.dropout or 0.0),
         "attn_pdrop": 0.0,
-        "tie_word_embeddings": True,
+        "tie_word_embeddings": not biased,
         **ids,
     }
     never = [kept.index(id) for id in (PAD, BOS) if id in kept]
@@ -114,7 +118,13 @@ def write(model: LanguageModel) -> ExportedModel:
     options = {"names": {"</s>": END}} if spelling.whole else {"opening": spelling.opening}
     lines = not spelling.whole and spelling.tokenizer.unit == "subwords"
     files = tokenizer_files(spelling.tokenizer, c.max_length, dropped=dropped, lines=lines, **options)
-    return ExportedModel("GPT2LMHeadModel", config, tensors, {**files, "generation_config.json": generation})
+    notes = (
+        [f"each line of {spelling.tokenizer.unit} ends with </s> here: add it yourself in a text of several lines"]
+        if spelling.sequences
+        else []
+    )
+    files["generation_config.json"] = generation
+    return ExportedModel("GPT2LMHeadModel", config, tensors, files, tuple(notes))
 
 
 def _kept(network: GPT) -> tuple[int, list[int]]:
@@ -125,10 +135,24 @@ def _kept(network: GPT) -> tuple[int, list[int]]:
     table, kept, begin = network.embedding.weight, list(range(network.embedding.num_embeddings)), BOS
     if network.output.bias is None:
         return begin, kept
-    if network.output.bias[PAD] == NEVER and not table[PAD].any():
+    if network.output.bias[PAD] < NEVER / 2 and not table[PAD].any():
         kept.remove(PAD)
     same = [id for id in (table == table[BOS]).all(1).nonzero().flatten().tolist() if id in kept and id != BOS]
-    if network.output.bias[BOS] == NEVER and same:
+    if network.output.bias[BOS] < NEVER / 2 and same:
         kept.remove(BOS)
         begin = EOS if EOS in same else same[0]
     return begin, kept
+
+
+def _fold_bias(tensors: dict[str, Tensor], bias: Tensor, model: LanguageModel) -> None:
+    """Put an output bias, which GPT-2 lacks, into an output matrix W of its own: W (h + d) = E h + b.
+
+    The last normalisation gives h = g ⊙ z + β, where the elements of z sum to 0. So u = 1/g has the same product with
+    all vectors, uᵀ(h + d) = Σ (β + d) / g, which d = t g makes D, the width: W = E + (b − E d) uᵀ / D.
+    """
+    table, gain, shift = (tensors[f"transformer.{name}"] for name in ("wte.weight", "ln_f.weight", "ln_f.bias"))
+    if gain.abs().min() < SMALLEST_GAIN:
+        raise not_exportable(model.path, "GPT-2 has no output bias, and the trained one cannot be put into its weights")
+    d = (1 - (shift / gain).mean()) * gain
+    tensors["transformer.ln_f.bias"] = shift + d
+    tensors["lm_head.weight"] = table + torch.outer(bias - table @ d, 1 / gain) / len(gain)

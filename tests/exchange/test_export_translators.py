@@ -64,7 +64,7 @@ def test_transformers_computes_the_same(kind: str, trained: TranslationModel, tm
 
     changes, architecture = KINDS[kind]
     model = written(trained, tmp_path / "bundle", **changes)
-    assert export_bundle(tmp_path / "bundle", tmp_path / "out") == architecture
+    assert export_bundle(tmp_path / "bundle", tmp_path / "out").loader == architecture
     theirs, words = transformers_model(tmp_path / "out"), AutoTokenizer.from_pretrained(tmp_path / "out")
     assert type(theirs).__name__ == architecture
     batch = collate(model.source_tokenizer.encode(TEXTS))
@@ -129,7 +129,7 @@ def test_an_imported_marian_comes_back_byte_for_byte(tmp_path: Path) -> None:
 
     theirs = save_marian(tmp_path / "published")
     import_checkpoint(tmp_path / "published", tmp_path / "bundle")
-    assert export_bundle(tmp_path / "bundle", tmp_path / "out") == "MarianMTModel"
+    assert export_bundle(tmp_path / "bundle", tmp_path / "out").loader == "MarianMTModel"
     import_checkpoint(tmp_path / "out", tmp_path / "again")
     weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("bundle", "again")]
     assert weights[0] == weights[1]
@@ -152,6 +152,10 @@ def test_an_imported_marian_comes_back_byte_for_byte(tmp_path: Path) -> None:
 # --- CTranslate2 ---
 
 
+def text_of(words: Any, tokens: list[str]) -> str:
+    return str(words.decode([words.token_to_id(token) for token in tokens]))
+
+
 @pytest.mark.parametrize("quantize", [None, "int8"])
 def test_ctranslate2_and_tokenizers_are_enough(quantize: str | None, trained: TranslationModel, tmp_path: Path) -> None:
     import ctranslate2
@@ -168,7 +172,7 @@ def test_ctranslate2_and_tokenizers_are_enough(quantize: str | None, trained: Tr
     results = translator.translate_batch(
         [words.encode(text).tokens for text in texts], beam_size=5, patience=2, length_penalty=1
     )
-    found = [words.decode([words.token_to_id(token) for token in result.hypotheses[0]]) for result in results]
+    found = [text_of(words, result.hypotheses[0]) for result in results]
     assert sum(a == b for a, b in zip(found, expected, strict=True)) >= (20 if quantize is None else 18)
 
 
@@ -185,7 +189,7 @@ def test_separate_vocabularies_have_a_tokenizer_each(toy_tsv: Path, tmp_path: Pa
     )
     translator = ctranslate2.Translator(str(tmp_path / "out"))
     (result,) = translator.translate_batch([read.encode(TEXTS[0]).tokens], beam_size=1, max_decoding_length=30)
-    found = write.decode([write.token_to_id(token) for token in result.hypotheses[0]])
+    found = text_of(write, result.hypotheses[0])
     ours = model.translate(TEXTS[0], beam=1, max_ratio=5.0).text
     assert len(found) > 5
     assert ours.startswith(found)
