@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from mirada.config import Values
 from mirada.contracts import BOS, EOS, PAD, Sizes
 from mirada.exchange import vocabulary
 from mirada.exchange.checkpoint import (
@@ -97,7 +98,7 @@ def write(model: LanguageModel) -> ExportedModel:
         _fold_bias(tensors, network.output.bias[kept].detach(), model)
     if c.positions == "none":
         tensors["transformer.wpe.weight"] = torch.zeros(c.max_length, c.width)
-    ids = {"bos_token_id": kept.index(begin), "eos_token_id": kept.index(EOS)}
+    ids: Values = {"bos_token_id": kept.index(begin), "eos_token_id": kept.index(EOS)}
     ids |= {"pad_token_id": kept.index(PAD)} if PAD in kept else {}
     config = {
         "model_type": "gpt2",
@@ -113,7 +114,10 @@ def write(model: LanguageModel) -> ExportedModel:
         **ids,
     }
     never = [kept.index(id) for id in (PAD, BOS) if id in kept]
-    generation = {**ids, **({"suppress_tokens": never} if never else {})}
+    decode = model.decode_config()
+    generation = {**ids, **({"suppress_tokens": never} if never else {}), "do_sample": decode.sample}
+    if decode.sample:
+        generation |= {"temperature": decode.temperature, "top_k": decode.top_k, "top_p": decode.top_p}
     dropped = [id for id in (PAD, BOS) if id not in kept]
     options = {"names": {"</s>": END}} if spelling.whole else {"opening": spelling.opening}
     lines = not spelling.whole and spelling.tokenizer.unit == "subwords"

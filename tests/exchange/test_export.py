@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -198,6 +197,8 @@ def test_a_fine_tuned_gpt2_keeps_its_output_bias(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("channels", "height", "width"), [(3, 12, 12), (1, 8, 16)])
 def test_an_image_classifier(channels: int, height: int, width: int, tmp_path: Path) -> None:
+    from transformers import AutoImageProcessor
+
     chance = np.random.default_rng(1)
     shape = (height, width, 3) if channels == 3 else (height, width)
     for label in ("dark", "light"):
@@ -218,11 +219,10 @@ def test_an_image_classifier(channels: int, height: int, width: int, tmp_path: P
     assert export_bundle(tmp_path / "bundle", tmp_path / "out").loader == "ViTForImageClassification"
     theirs, _ = opened(tmp_path / "out", "ViTForImageClassification")
     image = chance.integers(0, 256, shape, dtype=np.uint8)
-    about = json.loads((tmp_path / "out" / "preprocessor_config.json").read_text())
-    assert about["size"] == {"height": height, "width": width}
-    x = image.reshape(height, width, channels) * about["rescale_factor"]
-    x = (x - about["image_mean"]) / about["image_std"]
-    found = theirs(pixel_values=torch.tensor(x, dtype=torch.float32).permute(2, 0, 1)[None]).logits.softmax(-1)[0]
+    processor = AutoImageProcessor.from_pretrained(tmp_path / "out")
+    large = Image.fromarray(image).resize((2 * width, 3 * height))
+    assert processor(large, return_tensors="pt")["pixel_values"].shape == (1, channels, height, width)
+    found = theirs(**processor(Image.fromarray(image), return_tensors="pt")).logits.softmax(-1)[0]
     answer = model.classify(image).probabilities
     assert {theirs.config.id2label[n]: pytest.approx(float(p), abs=1e-4) for n, p in enumerate(found)} == answer
 

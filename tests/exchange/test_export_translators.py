@@ -152,6 +152,10 @@ def test_an_imported_marian_comes_back_byte_for_byte(tmp_path: Path) -> None:
 # --- CTranslate2 ---
 
 
+def tokens_of(words: Any, text: str) -> list[str]:
+    return [words.id_to_token(id) for id in words.encode(text).ids]
+
+
 def text_of(words: Any, tokens: list[str]) -> str:
     return str(words.decode([words.token_to_id(token) for token in tokens]))
 
@@ -169,9 +173,7 @@ def test_ctranslate2_and_tokenizers_are_enough(quantize: str | None, trained: Tr
 
     words = Tokenizer.from_file(str(tmp_path / "out" / "tokenizer.json"))
     translator = ctranslate2.Translator(str(tmp_path / "out"))
-    results = translator.translate_batch(
-        [words.encode(text).tokens for text in texts], beam_size=5, patience=2, length_penalty=1
-    )
+    results = translator.translate_batch([tokens_of(words, text) for text in texts], beam_size=5, patience=2)
     found = [text_of(words, result.hypotheses[0]) for result in results]
     assert sum(a == b for a, b in zip(found, expected, strict=True)) >= (20 if quantize is None else 18)
 
@@ -188,7 +190,7 @@ def test_separate_vocabularies_have_a_tokenizer_each(toy_tsv: Path, tmp_path: Pa
         Tokenizer.from_file(str(tmp_path / "out" / name)) for name in ("tokenizer.json", "tokenizer.target.json")
     )
     translator = ctranslate2.Translator(str(tmp_path / "out"))
-    (result,) = translator.translate_batch([read.encode(TEXTS[0]).tokens], beam_size=1, max_decoding_length=30)
+    (result,) = translator.translate_batch([tokens_of(read, TEXTS[0])], beam_size=1, max_decoding_length=30)
     found = text_of(write, result.hypotheses[0])
     ours = model.translate(TEXTS[0], beam=1, max_ratio=5.0).text
     assert len(found) > 5
