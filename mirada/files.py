@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -81,18 +80,16 @@ def new_directory(path: Path, option: str = "--out") -> Iterator[Path]:
     """A temporary directory that becomes `path`, which must not exist yet, at the end; nothing is left on an error."""
     if path.exists() or path.is_symlink():
         raise UsageError(f"{option} {path}: exists already; choose another name")
-    temporary = None
+    temporary = path.parent / f".mirada-{os.getpid()}-{path.name}"
+    shutil.rmtree(temporary, ignore_errors=True)  # of a process that was killed
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=".mirada-", dir=path.parent))
-        (temporary / "new").mkdir()  # with the user's default permissions, unlike mkdtemp's folder
-        yield temporary / "new"
-        (temporary / "new").rename(path)
+        temporary.mkdir(parents=True)
+        yield temporary
+        temporary.rename(path)
     except OSError as error:
         raise UsageError(f"{option} {path}: cannot be written ({error.strerror})") from None
     finally:
-        if temporary:
-            shutil.rmtree(temporary, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def write_text(path: Path, text: str) -> None:

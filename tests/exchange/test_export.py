@@ -30,11 +30,17 @@ TINY: dict[str, Any] = {
 TEXTS = ["el gato ve", "el perro negro sigue el tren 42, ¿no?", "a"]
 
 
-def randomized(model: Any, folder: Path) -> Any:
-    """The bundle of a model with random weights in place of its own."""
+def written(model: Any, folder: Path) -> Any:
+    """A model that was changed, from a bundle of its own."""
     folder.mkdir()
-    bundles.write(folder, random_weights(model.network), model.config, model.card, model.preprocessor.files())
+    bundles.write(folder, model.network, model.config, model.card, model.preprocessor.files())
     return mirada.load(folder, device="cpu")
+
+
+def randomized(model: Any, folder: Path) -> Any:
+    """A model with random weights in place of its own."""
+    random_weights(model.network)
+    return written(model, folder)
 
 
 def small(task: str, file: Path, folder: Path, model: dict[str, Any], unit: str | None = None, **more: Any) -> Any:
@@ -179,8 +185,7 @@ def test_a_fine_tuned_gpt2_keeps_its_output_bias(tmp_path: Path) -> None:
         bias, table = model.network.output.bias, model.network.embedding.weight
         bias[EOS:] += torch.randn(len(bias) - EOS, generator=chance)
         table[BOS] += torch.randn(table.shape[1], generator=chance)
-    (tmp_path / "bundle").mkdir()
-    bundles.write(tmp_path / "bundle", model.network, model.config, model.card, model.preprocessor.files())
+    written(model, tmp_path / "bundle")
     export_bundle(tmp_path / "bundle", tmp_path / "out")
     theirs, words = opened(tmp_path / "out", "GPT2LMHeadModel")
     tokens = {id: token for token, id in model.preprocessor.tokenizer.vocabulary().items()} | {EOS: END}
@@ -224,7 +229,7 @@ def test_an_image_classifier(channels: int, height: int, width: int, tmp_path: P
     assert processor(large, return_tensors="pt")["pixel_values"].shape == (1, channels, height, width)
     found = theirs(**processor(Image.fromarray(image), return_tensors="pt")).logits.softmax(-1)[0]
     answer = model.classify(image).probabilities
-    assert {theirs.config.id2label[n]: pytest.approx(float(p), abs=1e-4) for n, p in enumerate(found)} == answer
+    assert {theirs.config.id2label[n]: pytest.approx(p, abs=1e-4) for n, p in enumerate(found.tolist())} == answer
 
 
 # --- there and back ---
@@ -308,4 +313,36 @@ def test_a_vit_that_pools_by_the_mean_is_refused(tmp_path: Path) -> None:
     model.config["model"]["pool"] = "mean"
     randomized(model, tmp_path / "bundle")
     with pytest.raises(UsageError, match="pool=mean"):
+        export_bundle(tmp_path / "bundle", tmp_path / "out")
+
+
+def test_videos_are_refused(tmp_path: Path) -> None:
+    chance = np.random.default_rng(1)
+    images = chance.integers(0, 256, (24, 2, 8, 8), dtype=np.uint8)
+    np.savez(tmp_path / "videos.npz", images=images, labels=np.arange(24) % 2)
+    settings = {"model": {"width": 8, "heads": 2, "layers": 1}, "train": {"threads": 1}}
+    options: dict[str, Any] = {"task": "image_classification", "model": "vit", "steps": 1, "settings": settings}
+    mirada.train(tmp_path / "videos.npz", out=tmp_path / "bundle", **options)
+    with pytest.raises(UsageError, match="videos of 2 frames"):
+        export_bundle(tmp_path / "bundle", tmp_path / "out")
+
+
+def test_numbers_as_tags_are_refused(tmp_path: Path) -> None:
+    chance = np.random.default_rng(1)
+    rows = ["".join(f"{w}\t{chance.random():.3f}\n" for w in source.split()) for source, _ in toy.pairs(60)]
+    (tmp_path / "tags.conll").write_text("\n".join(rows), encoding="utf-8")
+    small("tagging", tmp_path / "tags.conll", tmp_path, {})
+    with pytest.raises(UsageError, match="a number for every token"):
+        export_bundle(tmp_path / "bundle", tmp_path / "out")
+
+
+def test_a_bias_that_the_weights_cannot_take_is_refused(tmp_path: Path) -> None:
+    save_gpt2(tmp_path / "published")
+    import_checkpoint(tmp_path / "published", tmp_path / "imported")
+    model = mirada.load(tmp_path / "imported", device="cpu")
+    with torch.no_grad():
+        model.network.output.bias[EOS] = 1.0
+        model.network.decoder.final_norm.weight[0] = 0.0
+    written(model, tmp_path / "bundle")
+    with pytest.raises(UsageError, match="no output bias"):
         export_bundle(tmp_path / "bundle", tmp_path / "out")
