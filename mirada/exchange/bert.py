@@ -159,10 +159,8 @@ def write(model: Model) -> ExportedModel:
     else:
         architecture = next(name for name, of in TASKS.items() if of == task)
         heads = {"pooler": heads["pooler"]} if task == "classification" else {}
-    rows = [row.below("bert.") for row in ROWS] + [
-        row for head, own in heads.items() if head not in untrained for row in own
-    ]
-    rows += CLASSES if task != "masked_lm" else []
+    rows = [row.below("bert.") for row in ROWS] + (CLASSES if task != "masked_lm" else [])
+    rows += [row for head, own in heads.items() if head not in untrained for row in own]
     tensors = store_weights(network, WeightMap(rows, untrained=["pooler.*", *(f"{head}.*" for head in untrained)]))
     if c.positions == "none":
         tensors["bert.embeddings.position_embeddings.weight"] = torch.zeros(c.max_length, c.width)
@@ -178,7 +176,7 @@ def write(model: Model) -> ExportedModel:
     }
     names = {ours: theirs for theirs, ours in vocabulary.BERT_NAMES.items()}
     frame, pair = "[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1"
-    files = tokenizer_files(model.preprocessor.tokenizer, c.max_length, frame=frame, pair=pair, names=names)
-    apart = task == "masked_lm" and model.preprocessor.tokenizer.unit == "subwords"
-    notes = ("what follows [MASK] without a space is read there as a new word",) if apart else ()
-    return ExportedModel(architecture, config, tensors, files, notes)
+    words, gaps = model.preprocessor.tokenizer, task == "masked_lm"
+    files = tokenizer_files(words, c.max_length, markers=gaps, frame=frame, pair=pair, names=names)
+    apart = "what follows [MASK] without a space is read as a new word there"
+    return ExportedModel(architecture, config, tensors, files, (apart,) if gaps and words.unit == "subwords" else ())

@@ -119,16 +119,14 @@ def write(model: LanguageModel) -> ExportedModel:
     if decode.sample:
         generation |= {"temperature": decode.temperature, "top_k": decode.top_k, "top_p": decode.top_p}
     dropped = [id for id in (PAD, BOS) if id not in kept]
-    options = {"names": {"</s>": END}} if spelling.whole else {"opening": spelling.opening}
+    options: Values = {"names": {"</s>": END}, "markers": True} if spelling.whole else {"opening": spelling.opening}
     lines = not spelling.whole and spelling.tokenizer.unit == "subwords"
     files = tokenizer_files(spelling.tokenizer, c.max_length, dropped=dropped, lines=lines, **options)
-    notes = (
-        [f"each line of {spelling.tokenizer.unit} ends with </s> here: add it yourself in a text of several lines"]
-        if spelling.sequences
-        else []
-    )
     files["generation_config.json"] = generation
-    return ExportedModel("GPT2LMHeadModel", config, tensors, files, tuple(notes))
+    joined = (
+        f"a line of {spelling.tokenizer.unit} ends with </s> in Mirada; there, texts of several lines are read as one"
+    )
+    return ExportedModel("GPT2LMHeadModel", config, tensors, files, (joined,) if spelling.sequences else ())
 
 
 def _kept(network: GPT) -> tuple[int, list[int]]:

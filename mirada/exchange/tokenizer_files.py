@@ -66,8 +66,13 @@ def tokenizer_json(
     return str(backend.to_str(pretty=True))
 
 
-def tokenizer_files(tokenizer: Tokenizer, longest: int, **options: Any) -> dict[str, Values | str]:
-    """tokenizer.json and the tokenizer_config.json that makes `AutoTokenizer` read it; see `tokenizer_json`."""
+def tokenizer_files(
+    tokenizer: Tokenizer, longest: int, markers: bool = False, **options: Any
+) -> dict[str, Values | str]:
+    """tokenizer.json and the tokenizer_config.json that makes `AutoTokenizer` read it; see `tokenizer_json`.
+
+    With `markers`, special tokens can be written in a text, as [MASK]; otherwise they are text there, as in Mirada.
+    """
     text, names = tokenizer_json(tokenizer, **options), options.get("names") or {}
     known = {token["content"] for token in json.loads(text)["added_tokens"]}
     specials = {role: names.get(token, token) for token, role in ROLES.items() if names.get(token, token) in known}
@@ -77,6 +82,7 @@ def tokenizer_files(tokenizer: Tokenizer, longest: int, **options: Any) -> dict[
         "tokenizer_class": "PreTrainedTokenizerFast",
         "model_max_length": longest,
         "clean_up_tokenization_spaces": False,
+        "split_special_tokens": not markers,
         "model_input_names": ["input_ids", *["token_type_ids"] * ("cls_token" in specials), "attention_mask"],
         **specials,
     }

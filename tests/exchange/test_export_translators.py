@@ -96,8 +96,12 @@ def test_transformers_translates_the_same(trained: TranslationModel, tmp_path: P
 def test_texts_are_read_as_here(trained: TranslationModel, tmp_path: Path) -> None:
     """The normalization of texts is in tokenizer.json too, and markers in a text are text."""
     from tokenizers import Tokenizer
+    from transformers import AutoTokenizer
 
     export_bundle(trained.path, tmp_path / "out")
+    marked = ["el </s> gato<pad>", "<s>", "</s>"]
+    ours = trained.source_tokenizer.encode(marked)
+    assert AutoTokenizer.from_pretrained(tmp_path / "out")(marked, add_special_tokens=False)["input_ids"] == ours
     words = Tokenizer.from_file(str(tmp_path / "out" / "tokenizer.json"))
     for text in (
         " el\u00a0gato  \t negro\n",
