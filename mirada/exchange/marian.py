@@ -191,7 +191,8 @@ def write(model: TranslationModel) -> ExportedModel:
     }
     preprocessor: TranslationPreprocessor = model.preprocessor
     tokenizer = vocabulary.merged(preprocessor.source, preprocessor.target)
-    files = tokenizer_files(tokenizer, c.max_length, frame="$A </s>", pair="$A </s> $B </s>")
+    languages = {f"{side}_lang": tag for side, tag in model.card["languages"].items() if tag}
+    files = tokenizer_files(tokenizer, c.max_length, more=languages, frame="$A </s>", pair="$A </s> $B </s>")
     return ExportedModel(CLASSES[kind], config, tensors, {**files, "generation_config.json": generation})
 
 

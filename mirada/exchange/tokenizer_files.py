@@ -67,11 +67,12 @@ def tokenizer_json(
 
 
 def tokenizer_files(
-    tokenizer: Tokenizer, longest: int, markers: bool = False, **options: Any
+    tokenizer: Tokenizer, longest: int, markers: bool = False, more: Values | None = None, **options: Any
 ) -> dict[str, Values | str]:
     """tokenizer.json and the tokenizer_config.json that makes `AutoTokenizer` read it; see `tokenizer_json`.
 
     With `markers`, special tokens can be written in a text, as [MASK]; otherwise they are text there, as in Mirada.
+    `more` are further entries of tokenizer_config.json.
     """
     text, names = tokenizer_json(tokenizer, **options), options.get("names") or {}
     known = {token["content"] for token in json.loads(text)["added_tokens"]}
@@ -85,6 +86,7 @@ def tokenizer_files(
         "split_special_tokens": not markers,
         "model_input_names": ["input_ids", *["token_type_ids"] * ("cls_token" in specials), "attention_mask"],
         **specials,
+        **(more or {}),
     }
     return {"tokenizer.json": text, "tokenizer_config.json": settings}
 

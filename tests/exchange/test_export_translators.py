@@ -137,6 +137,7 @@ def test_an_imported_marian_comes_back_byte_for_byte(tmp_path: Path) -> None:
     import_checkpoint(tmp_path / "out", tmp_path / "again")
     weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("bundle", "again")]
     assert weights[0] == weights[1]
+    assert bundles.read_card(tmp_path / "again")["languages"] == {"source": "es", "target": "en"}
     ours = transformers_model(tmp_path / "out")
     published, exported = theirs.state_dict(), ours.state_dict()
     same = [name for name in published if "embed_tokens" not in name and "shared" not in name and "lm_head" not in name]
