@@ -39,8 +39,8 @@ def tokenizer_json(
         parts["normalizer"] = _sequence("normalizers", _normalizing(), parts["normalizer"])
     if lines:
         parts["normalizer"] = _sequence("normalizers", [_replace(*LINES)], parts["normalizer"])
-        decoder = parts["decoder"]["decoders"]
-        parts["decoder"]["decoders"] = [decoder[0], _replace("\n ", "\n", "String"), *decoder[1:]]
+        bytes_, *later = parts["decoder"].get("decoders", [parts["decoder"]])
+        parts["decoder"] = _sequence("decoders", [bytes_, _replace("\n ", "\n", "String")], {"decoders": later})
     model, shift = parts["model"], {id: sum(other < id for other in dropped) for id in range(tokenizer.size)}
     if isinstance(model["vocab"], dict):
         kept = ((token, id) for token, id in model["vocab"].items() if id not in dropped)
@@ -105,6 +105,6 @@ def _replace(pattern: str, content: str, kind: str = "Regex") -> Parts:
 
 
 def _sequence(key: str, steps: Sequence[Parts], then: Parts | None) -> Parts:
-    """Some steps before those that are there."""
-    later = [] if then is None else then[key] if then["type"] == "Sequence" else [then]
-    return {"type": "Sequence", key: [*steps, *later]}
+    """Some steps before those that are there, each once."""
+    later = then.get(key, [then]) if then else []
+    return {"type": "Sequence", key: [*(step for step in steps if step not in later), *later]}
