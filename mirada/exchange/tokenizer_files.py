@@ -12,6 +12,7 @@ from tokenizers import processors
 from mirada.config import Values
 from mirada.data.normalize import INVISIBLE
 from mirada.data.tokenizer import MASK, UNKNOWN, Tokenizer
+from mirada.errors import UsageError
 from mirada.exchange.vocabulary import BOS_NAME, EOS_NAME, PAD_NAME, Parts
 
 ROLES = {PAD_NAME: "pad_token", BOS_NAME: "bos_token", EOS_NAME: "eos_token", UNKNOWN: "unk_token", MASK: "mask_token"}
@@ -34,7 +35,9 @@ def tokenizer_json(
     `opening` are the ids that a text begins with, whatever the frame is. Special tokens get new `names`. With `lines`,
     every line of a text is encoded as if it were alone. Ids may be `dropped`: those after them move up.
     """
-    names, parts = names or {}, json.loads(tokenizer.to_json())
+    names, parts, known = names or {}, json.loads(tokenizer.to_json()), tokenizer.vocabulary()
+    if taken := [new for old, new in names.items() if old in known and new in known]:
+        raise UsageError(f"cannot be exported: the vocabulary has {taken[0]}, the name of a special token there")
     if tokenizer.normalizes:
         parts["normalizer"] = _sequence("normalizers", _normalizing(), parts["normalizer"])
     if lines:

@@ -14,8 +14,10 @@ from safetensors.torch import load_file
 import mirada
 from mirada import bundle as bundles
 from mirada.contracts import BOS, EOS, SequenceBatch
+from mirada.data.tokenizer import Tokenizer
 from mirada.errors import UsageError
 from mirada.exchange import export_bundle, import_checkpoint
+from mirada.exchange.tokenizer_files import tokenizer_json
 from mirada.tasks.classification.data import segments
 from mirada.tasks.model import pad
 from tests import reviews, toy
@@ -346,3 +348,9 @@ def test_a_bias_that_the_weights_cannot_take_is_refused(tmp_path: Path) -> None:
     written(model, tmp_path / "bundle")
     with pytest.raises(UsageError, match="no output bias"):
         export_bundle(tmp_path / "bundle", tmp_path / "out")
+
+
+def test_a_vocabulary_with_a_special_token_of_theirs_is_refused() -> None:
+    words = Tokenizer.learn(["a [CLS] b"] * 9, 20, "symbols")
+    with pytest.raises(UsageError, match="CLS"):
+        tokenizer_json(words, names={"<s>": "[CLS]"})
