@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import sys
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from mirada.errors import MiradaError
+from mirada.errors import MiradaError, UsageError
 
 SMALL_FILE = 64 * 2**20
 """The most bytes of a card, a configuration, a tokenizer or a dev set."""
@@ -73,6 +74,23 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
         partial.unlink(missing_ok=True)
         raise
     sync_folder(path.parent)
+
+
+@contextmanager
+def new_directory(path: Path, option: str = "--out") -> Iterator[Path]:
+    """A temporary directory that becomes `path`, which must not exist yet, at the end; nothing is left on an error."""
+    if path.exists() or path.is_symlink():
+        raise UsageError(f"{option} {path}: exists already; choose another name")
+    temporary = path.parent / f".mirada-{os.getpid()}-{path.name}"
+    shutil.rmtree(temporary, ignore_errors=True)  # of a process that was killed
+    try:
+        temporary.mkdir(parents=True)
+        yield temporary
+        temporary.rename(path)
+    except OSError as error:
+        raise UsageError(f"{option} {path}: cannot be written ({error.strerror})") from None
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def write_text(path: Path, text: str) -> None:

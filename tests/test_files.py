@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mirada.files import write_bytes
+from mirada.errors import UsageError
+from mirada.files import new_directory, write_bytes
 
 SIZE = 1 << 20
 
@@ -40,3 +41,19 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path)
         write_bytes(path, "not bytes")  # type: ignore[arg-type]
     assert path.read_bytes() == b"old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_new_directory_is_there_at_the_end_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "below" / "new"
+    with pytest.raises(UsageError, match="cannot be written"), new_directory(path) as folder:
+        (folder / "half" / "file").write_bytes(b"")
+    assert not list((tmp_path / "below").iterdir())
+    with new_directory(path) as folder:
+        (folder / "whole").touch()
+        assert not path.exists()
+    assert [one.name for one in (tmp_path / "below").iterdir()] == ["new"]
+    assert (path / "whole").exists()
+    with pytest.raises(UsageError, match="exists already"), new_directory(path):
+        pass
+    with pytest.raises(UsageError, match="cannot be written"), new_directory(path / "whole" / "file"):
+        pass

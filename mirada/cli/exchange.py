@@ -1,11 +1,13 @@
-"""Verbs that exchange models with other toolkits: import."""
+"""Verbs that exchange models with other toolkits: import and export."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated
 
-from mirada.cli.app import EXCHANGE, app, argument, note, option, say
+import typer
+
+from mirada.cli.app import EXCHANGE, Bundle, app, argument, note, option, say
 from mirada.errors import UsageError
 
 
@@ -29,3 +31,26 @@ def import_(
         note(f"note: {line}")
     verb = "embed" if "masked" in card["imported"]["untrained"] else find(card["task"]).verb
     say(f"the bundle is in {out}; use it with: mirada {verb} {out} …")
+
+
+@app.command(panel=EXCHANGE)
+def export(
+    bundle: Bundle,
+    format: Annotated[str | None, option(help="What to write: huggingface or ctranslate2.")] = None,
+    out: Annotated[Path | None, option(help="The new directory to write to.")] = None,
+    quantize: Annotated[
+        str | None,
+        typer.Option(help="For ctranslate2: weights as int8, int16 or bfloat16.", show_default="float32"),
+    ] = None,
+) -> None:
+    """Write a bundle for other toolkits: a checkpoint for transformers, or a model of CTranslate2."""
+    from mirada.exchange import FORMATS, export_bundle
+
+    if format is None:
+        raise UsageError(f"which format? Choose one: --format {' or --format '.join(FORMATS)}")
+    if out is None:
+        raise UsageError("where should the export go? Name a directory: --out exported")
+    exported = export_bundle(bundle, out, format, quantize)
+    for line in exported.notes:
+        note(f"note: {line}")
+    say(f"the export is in {out}; {exported.loader} loads it")

@@ -16,8 +16,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
-_INVISIBLE = "\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u180e\u200b\u2060\ufeff"
-_ODD = re.compile(rf"[\s{_INVISIBLE}]{{2,}}|[^\S ]|[{_INVISIBLE}]")
+INVISIBLE = "\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u180e\u200b\u2060\ufeff"
+_ODD = re.compile(rf"[\s{INVISIBLE}]{{2,}}|[^\S ]|[{INVISIBLE}]")
 
 
 def normalize(text: str) -> str:

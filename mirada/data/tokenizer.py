@@ -203,6 +203,11 @@ class Tokenizer:
     def size(self) -> int:
         return int(self._backend.get_vocab_size())
 
+    def vocabulary(self) -> dict[str, int]:
+        """The id of every token, special ones included."""
+        found: dict[str, int] = self._backend.get_vocab()
+        return found
+
     @property
     def unknown(self) -> int | None:
         """The id of whatever is not in the vocabulary; subwords can spell everything and have none."""

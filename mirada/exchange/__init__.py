@@ -1,13 +1,12 @@
-"""Import published checkpoints in Hugging Face's layout, without running their code or unpickling.
+"""Exchange models with other toolkits, without running their code and without pickles.
 
-read_checkpoint     a checkpoint as a network with its preprocessor and settings
-import_checkpoint   a checkpoint as a bundle
+read_checkpoint     a checkpoint in Hugging Face's layout as a network with its preprocessor and settings
+import_checkpoint   such a checkpoint as a bundle
+export_bundle       a bundle as a checkpoint for `transformers`, or as a model of CTranslate2
 """
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -16,12 +15,14 @@ from mirada import bundle as bundles
 from mirada import config as configuration
 from mirada import models, tasks
 from mirada.config import Section, Values, merge
-from mirada.errors import ConfigError, DataError, UsageError
+from mirada.errors import ConfigError, DataError
 from mirada.exchange import bert, gpt2, marian, vit
 from mirada.exchange.checkpoint import Checkpoint, ImportedModel
+from mirada.exchange.export import FORMATS, export_bundle
+from mirada.files import new_directory
 from mirada.tasks.task import Task
 
-__all__ = ["ARCHITECTURES", "ImportedModel", "import_checkpoint", "read_checkpoint"]
+__all__ = ["ARCHITECTURES", "FORMATS", "ImportedModel", "export_bundle", "import_checkpoint", "read_checkpoint"]
 
 ARCHITECTURES: dict[str, Callable[[Checkpoint], ImportedModel]] = {
     "bert": bert.read,
@@ -46,8 +47,6 @@ def import_checkpoint(path: str | Path, out: str | Path) -> Path:
     """Read a checkpoint and write it as a bundle at `out`, which must not exist yet; notes are in the bundle's card."""
     source, out = Path(path), Path(out)
     imported = read_checkpoint(source)
-    if out.exists():
-        raise UsageError(f"--out {out}: exists already; choose another name")
     task, name = tasks.find(imported.task), source.resolve().name
     values = _configuration(task, imported, source)
     card = {
@@ -65,18 +64,8 @@ def import_checkpoint(path: str | Path, out: str | Path) -> Path:
         "training": {"finished": True, "steps": 0, "epochs": 0.0, "seconds": 0.0, "device": "elsewhere", "threads": 0},
         "scores": None,
     }
-    temporary = None
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=".mirada-", dir=out.parent))
-        (temporary / "bundle").mkdir()  # with the user's default permissions, unlike mkdtemp's folder
-        bundles.write(temporary / "bundle", imported.network, values, card, imported.preprocessor.files())
-        (temporary / "bundle").rename(out)
-    except OSError as error:
-        raise UsageError(f"--out {out}: cannot be written ({error.strerror})") from None
-    finally:
-        if temporary:
-            shutil.rmtree(temporary, ignore_errors=True)
+    with new_directory(out) as folder:
+        bundles.write(folder, imported.network, values, card, imported.preprocessor.files())
     return out
 
 

@@ -1,18 +1,29 @@
-"""Read BERT: pre-trained, with all of its heads or some, or fine-tuned for classification or tagging."""
+"""Read and write BERT: pre-trained, with all of its heads or some, or fine-tuned for classification or tagging."""
 
 from __future__ import annotations
 
 from functools import partial
 
+import torch
+
 from mirada.config import Values
-from mirada.contracts import Sizes
+from mirada.contracts import PAD, Sizes
 from mirada.errors import DataError
 from mirada.exchange import vocabulary
-from mirada.exchange.checkpoint import Checkpoint, ImportedModel
-from mirada.exchange.mapping import Row, WeightMap, check_vocabulary_size, layer_rows, load_weights
+from mirada.exchange.checkpoint import (
+    Checkpoint,
+    ExportedModel,
+    ImportedModel,
+    encoder_config,
+    label_config,
+    not_exportable,
+)
+from mirada.exchange.mapping import Row, WeightMap, check_vocabulary_size, layer_rows, load_weights, store_weights
+from mirada.exchange.tokenizer_files import tokenizer_files
 from mirada.models.bert import Bert, BertConfig, BertForPretraining
 from mirada.tasks.classification.data import ClassificationPreprocessor
 from mirada.tasks.masked_lm.data import MaskedLMPreprocessor
+from mirada.tasks.model import Model
 from mirada.tasks.tagging.tags import TaggingPreprocessor
 from mirada.tasks.task import Preprocessor
 
@@ -125,3 +136,47 @@ def _task(checkpoint: Checkpoint) -> str:
     if TASKS[architecture] == "classification" and not any("pooler.dense" in name for name in checkpoint.names):
         raise DataError(f"{weights}: has no pooler.dense.weight, which {architecture} requires")
     return TASKS[architecture]
+
+
+def write(model: Model) -> ExportedModel:
+    """Write a masked language model, a text classifier or a tagger."""
+    network, task = model.network, model.card["task"]
+    assert isinstance(network, Bert)
+    c = network.config
+    if c.norm == "pre":
+        raise not_exportable(
+            model.path, "BERT normalises after each sublayer, and this model before it (model.norm=pre)"
+        )
+    if c.positions == "rotary":
+        raise not_exportable(model.path, "BERT has no rotary positions (model.positions=rotary)")
+    if task == "tagging" and model.preprocessor.numeric:
+        raise not_exportable(model.path, "no class predicts a number for every token, as this tagger does")
+    untrained = model.card.get("imported", {}).get("untrained", ())
+    heads = {"pooler": [row.below("bert.") for row in POOLER], "masked": MASKED, "follows": FOLLOWS}
+    if task == "masked_lm":
+        masked, follows = (head not in untrained for head in ("masked", "follows"))
+        architecture = ("BertForPreTraining" if follows else "BertForMaskedLM") if masked else "BertModel"
+    else:
+        architecture = next(name for name, of in TASKS.items() if of == task)
+        heads = {"pooler": heads["pooler"]} if task == "classification" else {}
+    rows = [row.below("bert.") for row in ROWS] + (CLASSES if task != "masked_lm" else [])
+    rows += [row for head, own in heads.items() if head not in untrained for row in own]
+    tensors = store_weights(network, WeightMap(rows, untrained=["pooler.*", *(f"{head}.*" for head in untrained)]))
+    if c.positions == "none":
+        tensors["bert.embeddings.position_embeddings.weight"] = torch.zeros(c.max_length, c.width)
+    config = {
+        "model_type": "bert",
+        "vocab_size": network.embedding.num_embeddings,
+        **encoder_config(c),
+        "max_position_embeddings": c.max_length,
+        "type_vocab_size": 2,
+        "position_embedding_type": "absolute",
+        "pad_token_id": PAD,
+        **(label_config(model.preprocessor.labels) if task != "masked_lm" else {}),
+    }
+    names = {ours: theirs for theirs, ours in vocabulary.BERT_NAMES.items()}
+    frame, pair = "[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1"
+    words, gaps = model.preprocessor.tokenizer, task == "masked_lm"
+    files = tokenizer_files(words, c.max_length, markers=gaps, frame=frame, pair=pair, names=names)
+    apart = "what follows [MASK] without a space is read as a new word there"
+    return ExportedModel(architecture, config, tensors, files, (apart,) if gaps and words.unit == "subwords" else ())

@@ -6,7 +6,7 @@ No pickles, no code. Anything that does not fit is refused with one line that na
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from mirada import config as configuration
 from mirada.config import Section, Values, nearest
-from mirada.errors import ConfigError, DataError
+from mirada.errors import ConfigError, DataError, UsageError
 from mirada.files import read_bytes
 
 S = TypeVar("S", bound=Section)
@@ -37,6 +37,8 @@ ACTIVATIONS = {
     "silu": "silu",
 }
 """Mirada's activations by their names in config.json."""
+EXPORTED_ACTIVATIONS = {"gelu": "gelu", "gelu_tanh": "gelu_new", "relu": "relu", "silu": "silu"}
+"""The names in config.json that every version of `transformers` knows."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,47 @@ class ImportedModel:
     """Messages for the user, such as parts that the checkpoint does not have."""
     untrained: tuple[str, ...] = ()
     """The network's parts that the checkpoint does not have, and that are random."""
+
+
+@dataclass(frozen=True)
+class ExportedModel:
+    """A model as the files of a checkpoint."""
+
+    architecture: str
+    """The class of `transformers` that loads it."""
+    config: Values
+    tensors: dict[str, Tensor]
+    files: dict[str, Values | str]
+    """Its other files by name: values are written as JSON."""
+    notes: tuple[str, ...] = ()
+    """Messages for the user: what is done differently there."""
+
+
+def not_exportable(path: Path, why: str) -> UsageError:
+    """The error for a model that no class of `transformers` can hold."""
+    return UsageError(f"{path}: cannot be exported to Hugging Face: {why}")
+
+
+def encoder_config(model: Any) -> Values:
+    """The settings of an encoder for config.json, under the names that BERT and ViT share."""
+    return {
+        "hidden_size": model.width,
+        "num_attention_heads": model.heads,
+        "num_hidden_layers": model.layers,
+        "intermediate_size": model.feed_forward or 4 * model.width,
+        "hidden_act": EXPORTED_ACTIVATIONS[model.activation],
+        "layer_norm_eps": model.eps,
+        "hidden_dropout_prob": model.dropout or 0.0,
+        "attention_probs_dropout_prob": 0.0,
+    }
+
+
+def label_config(labels: Sequence[str]) -> Values:
+    """The labels of a classifier for config.json."""
+    return {
+        "id2label": {str(number): label for number, label in enumerate(labels)},
+        "label2id": {label: number for number, label in enumerate(labels)},
+    }
 
 
 def read_json(path: Path) -> Values:

@@ -1,4 +1,4 @@
-"""Map a checkpoint's tensors to a network's parameters: one table per architecture, every tensor accounted for.
+"""Map a checkpoint's tensors to a network's parameters and back: one table per architecture, used for both.
 
 Each row maps one tensor or one layer (weight and bias). Tensors that are missing, left over or of another shape are
 refused by name, before memory for the weights is allocated.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import TypeVar
 
@@ -45,7 +45,7 @@ class Row:
         """The same row with a prefix before the checkpoint's name."""
         return replace(self, theirs=prefix + self.theirs)
 
-    def expanded(self, parameters: Mapping[str, nn.Parameter]) -> Iterable[Row]:
+    def expanded(self, parameters: Mapping[str, Tensor]) -> Iterable[Row]:
         """One row per layer, and per weight and bias unless the names are those of single tensors."""
         for number in itertools.count() if "{}" in self.ours else [0]:
             theirs, *ours = (name.replace("{}", str(number)) for name in (self.theirs, *self.ours.split()))
@@ -69,16 +69,25 @@ def layer_rows(theirs: str, ours: str, parts: Mapping[str, str]) -> list[Row]:
 
 @dataclass(frozen=True)
 class WeightMap:
-    """How a checkpoint's tensors become a network's parameters."""
+    """How a checkpoint's tensors become a network's parameters, and the other way round."""
 
     rows: Sequence[Row]
-    tied: Mapping[str, str]
+    tied: Mapping[str, str] = field(default_factory=dict)
     """Further copies of a tensor: if present, they must be equal to it."""
-    ignored: Sequence[str]
+    ignored: Sequence[str] = ()
     """Patterns of names that hold nothing learned: masks, position numbers."""
-    order: Tensor | None = None  # [V] the checkpoint's row of each of our tokens, or NEW
+    order: Tensor | None = None
+    """The checkpoint's row of each of our tokens, or NEW [V]; in an export, our row of each of its tokens."""
     untrained: Sequence[str] = ()
     """Patterns of our parameters that the checkpoint does not have."""
+
+    def expanded(self, parameters: Mapping[str, Tensor], buffers: Mapping[str, Tensor] | None = None) -> list[Row]:
+        """One row per tensor; every parameter must be in one of them, a buffer may be."""
+        rows = [row for table_row in self.rows for row in table_row.expanded({**parameters, **(buffers or {})})]
+        mapped = {name for row in rows for name in row.ours.split()}
+        left = [name for name in parameters if name not in mapped and not _matches(name, self.untrained)]
+        assert not left, f"no row maps {left}"
+        return rows
 
 
 def check_vocabulary_size(checkpoint: Checkpoint, name: str) -> None:
@@ -96,10 +105,7 @@ def load_weights(build: Callable[[], N], checkpoint: Checkpoint, weights: Weight
     """Build a network and fill it with the checkpoint's weights."""
     with outline():  # shapes without memory: a wrong config.json must not allocate any
         parameters = dict(build().named_parameters())
-    rows = [row for table_row in weights.rows for row in table_row.expanded(parameters)]
-    mapped = {name for row in rows for name in row.ours.split()}
-    left = [name for name in parameters if name not in mapped and not _matches(name, weights.untrained)]
-    assert not left, f"no row maps {left}"
+    rows = weights.expanded(parameters)
     _check(checkpoint, weights, rows, parameters)
     network = build()
     own = dict(network.named_parameters())
@@ -111,6 +117,20 @@ def load_weights(build: Callable[[], N], checkpoint: Checkpoint, weights: Weight
             for name, part in zip(names, _converted(found, row, weights).chunk(len(names)), strict=True):
                 own[name].copy_(part.view_as(own[name]))
     return network
+
+
+def store_weights(network: nn.Module, weights: WeightMap) -> dict[str, Tensor]:
+    """A network's weights as the tensors of a checkpoint; the reverse of `load_weights`.
+
+    Tensors of rows that are `reshaped` keep our shape.
+    """
+    parameters, buffers = dict(network.named_parameters()), dict(network.named_buffers())
+    own, stored = {**parameters, **buffers}, {}
+    for row in weights.expanded(parameters, buffers):
+        found = torch.cat([own[name].detach().cpu() for name in row.ours.split()])
+        found = found[weights.order] if row.vocabulary and weights.order is not None else found
+        stored[row.theirs] = (found.T if row.transposed else found).contiguous()
+    return stored
 
 
 def _converted(found: Tensor, row: Row, weights: WeightMap) -> Tensor:

@@ -1,4 +1,4 @@
-"""Read ViT: an image classifier whose patch embedding is a convolution with the stride of its kernel."""
+"""Read and write ViT: an image classifier whose patch embedding is a convolution with the stride of its kernel."""
 
 from __future__ import annotations
 
@@ -8,10 +8,19 @@ from math import inf, isfinite
 from mirada.contracts import Sizes
 from mirada.data.images.format import Format
 from mirada.errors import DataError
-from mirada.exchange.checkpoint import Checkpoint, CheckpointConfig, ImportedModel
-from mirada.exchange.mapping import Row, WeightMap, layer_rows, load_weights
+from mirada.exchange.checkpoint import (
+    Checkpoint,
+    CheckpointConfig,
+    ExportedModel,
+    ImportedModel,
+    encoder_config,
+    label_config,
+    not_exportable,
+)
+from mirada.exchange.mapping import Row, WeightMap, layer_rows, load_weights, store_weights
 from mirada.models.vit import ViT, ViTConfig
 from mirada.tasks.image_classification.data import ImagePreprocessor
+from mirada.tasks.image_classification.model import ImageClassificationModel
 
 LAYER = {
     "attention.attention.query": "self_.query",
@@ -52,7 +61,7 @@ def read(checkpoint: Checkpoint) -> ImportedModel:
         )
     labels, shape = checkpoint.labels(), (channels, 1, side, side)
     sizes = Sizes(channels, len(labels), numeric_inputs=True, shape=shape)
-    network = load_weights(partial(ViT, settings, sizes), checkpoint, WeightMap(ROWS, tied={}, ignored=[]))
+    network = load_weights(partial(ViT, settings, sizes), checkpoint, WeightMap(ROWS))
     format, notes = _image_format(CheckpointConfig(checkpoint.folder / PROCESSOR, optional=True), shape)
     return ImportedModel(
         "vit",
@@ -99,3 +108,41 @@ def _image_format(config: CheckpointConfig, shape: tuple[int, int, int, int]) ->
             raise DataError(f"{path}: image_std should be above 0, not {values!r}")
     mean, std = (tuple(value / factor for value in values) for values in scale.values())
     return Format(shape, mean, std), tuple(notes)
+
+
+def write(model: ImageClassificationModel) -> ExportedModel:
+    """Write an image classifier with its labels and its image preprocessing."""
+    network, format = model.network, model.preprocessor.format
+    assert isinstance(network, ViT)
+    c, (channels, frames, height, width) = network.config, format.shape
+    if c.pool == "mean":
+        raise not_exportable(
+            model.path, "ViT classifies by its class token, and this model by the mean (model.pool=mean)"
+        )
+    if frames > 1:
+        raise not_exportable(model.path, f"ViT takes images, and this model videos of {frames} frames")
+    patch = c.patch_for(height, width)
+    tensors = store_weights(network, WeightMap(ROWS))
+    kernel = "vit.embeddings.patch_embeddings.projection.weight"
+    tensors[kernel] = tensors[kernel].view(c.width, channels, patch, patch)
+    config = {
+        "model_type": "vit",
+        **encoder_config(c),
+        "image_size": height if height == width else [height, width],
+        "patch_size": patch,
+        "num_channels": channels,
+        "qkv_bias": True,
+        **label_config(model.labels),
+    }
+    processor = {
+        "image_processor_type": "ViTImageProcessor",
+        "do_resize": True,
+        "size": {"height": height, "width": width},
+        "resample": FILTERS.index("bilinear"),
+        "do_rescale": True,
+        "rescale_factor": 1 / 255,
+        "do_normalize": True,
+        "image_mean": list(format.mean),
+        "image_std": list(format.std),
+    }
+    return ExportedModel("ViTForImageClassification", config, tensors, {PROCESSOR: processor})

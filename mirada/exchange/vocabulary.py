@@ -38,6 +38,8 @@ PLAIN = ("PreTrainedTokenizerFast", "TokenizersBackend")
 """Tokenizer classes for which `transformers` ignores the options of tokenizer_config.json."""
 UNLIKELY = -1000.0
 """The score of tokens that Unigram should not find in a text: special ones, and those of the other language."""
+NEVER_READ = -100_000.0
+"""The score of tokens that are there only to be written: letters are likelier."""
 
 
 @dataclass(frozen=True)
@@ -297,6 +299,21 @@ def marian(folder: Path, config: CheckpointConfig) -> tuple[RenumberedTokenizer,
         for side, spell_all in zip(sides, (False, True), strict=True)
     )
     return source, target
+
+
+def merged(source: Tokenizer, target: Tokenizer) -> Tokenizer:
+    """One tokenizer that reads source texts as `source` does and names every token of the target: Marian's have equal
+    ids, and each lacks the tokens that only the other language has.
+    """
+    if source is target:
+        return source
+    parts, other = (json.loads(one.to_json()) for one in (source, target))
+    names = {token for token, _ in parts["model"]["vocab"]}
+    parts["model"]["vocab"] = [
+        [token, score] if not token.startswith("<unused ") or name in names else [name, NEVER_READ]
+        for (token, score), (name, _) in zip(parts["model"]["vocab"], other["model"]["vocab"], strict=True)
+    ]
+    return Tokenizer(tokenizers.Tokenizer.from_str(json.dumps(parts)))
 
 
 def _unigram(ids: Mapping[str, int], size: int, pieces: SentencePieceModel, spell_all: bool) -> Parts:
