@@ -52,7 +52,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def model(table: Path, tmp_path_factory: pytest.TempPathFactory) -> CaptionModel:
     out = tmp_path_factory.mktemp("model") / "corners"
-    return mirada.train(table, task="captioning", out=out, steps=300, settings=SMALL)
+    return mirada.train(table, task="captioning", out=out, steps=400, settings=SMALL)
 
 
 def test_it_says_what_is_in_pictures_it_has_never_seen(model: CaptionModel) -> None:

@@ -60,6 +60,23 @@ def translation(folder: Path) -> str:
     return text
 
 
+class Seen:
+    """Translates with a bundle at every event of a training that will replace it."""
+
+    def __init__(self, bundle: Path):
+        self.bundle = bundle
+        self.found: list[tuple[str, str]] = []
+
+    def __call__(self, event: Event) -> None:
+        self.found.append((event.kind, translation(self.bundle)))
+
+    def check(self, old: str) -> None:
+        """It was the old one while it trained; then the new one, before that is scored."""
+        last = max(place for place, (kind, _) in enumerate(self.found) if kind == "step")
+        assert {text for _, text in self.found[: last + 1]} == {old}
+        assert {text for _, text in self.found} <= {old, translation(self.bundle)}
+
+
 class TestOverwrite:
     def test_a_refused_command_loses_nothing(self, bundle: Path, pairs: Path, tmp_path: Path) -> None:
         before = files(bundle)
@@ -78,13 +95,9 @@ class TestOverwrite:
             assert files(bundle) == before, arguments
 
     def test_the_old_bundle_is_there_until_the_new_one_is_whole(self, bundle: Path, pairs: Path) -> None:
-        old, usable = translation(bundle), []
-
-        def look(event: Event) -> None:
-            usable.append(translation(bundle) == old)
-
-        again = mirada.train(pairs, out=bundle, overwrite=True, steps=3, settings=SETTINGS, listen=look)
-        assert all(usable)
+        old, seen = translation(bundle), Seen(bundle)
+        again = mirada.train(pairs, out=bundle, overwrite=True, steps=3, settings=SETTINGS, listen=seen)
+        seen.check(old)
         assert again.card["training"]["steps"] == 3
 
     def test_an_interrupted_training_does_not_replace_a_finished_bundle(self, bundle: Path, pairs: Path) -> None:
@@ -116,10 +129,9 @@ class TestResume:
         assert translation(bundle) == old
 
     def test_the_bundle_is_usable_meanwhile(self, bundle: Path) -> None:
-        old = translation(bundle)
-        usable = []
-        mirada.train(resume=bundle, steps=4, listen=lambda event: usable.append(translation(bundle) == old))
-        assert all(usable)
+        old, seen = translation(bundle), Seen(bundle)
+        mirada.train(resume=bundle, steps=4, listen=seen)
+        seen.check(old)
         assert mirada.load(bundle).card["training"]["steps"] == 4
 
     def test_a_finished_training_says_so(self, bundle: Path) -> None:
