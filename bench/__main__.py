@@ -6,7 +6,16 @@ import sys
 from importlib import import_module
 from itertools import takewhile
 
-BENCHMARKS = ["training_speed", "decoding_speed", "generation_speed", "joeynmt_speed", "kills", "fuzz", "tamper"]
+BENCHMARKS = [
+    "training_speed",
+    "decoding_speed",
+    "generation_speed",
+    "joeynmt_speed",
+    "busy",
+    "kills",
+    "fuzz",
+    "tamper",
+]
 DOWNLOADS = ["minilm", "shakespeare", "images", "pretraining"]
 """Benchmarks that download data, and so run only by name."""
 

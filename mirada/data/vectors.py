@@ -14,7 +14,8 @@ import torch
 from torch import Tensor
 
 from mirada.data.text import faults_named, opened_text, raw_lines, shown_path, shown_text
-from mirada.data.tokenizer import SPECIALS, Tokenizer
+from mirada.data.tokenizer import Tokenizer
+from mirada.data.tokenizer_learning import SPECIALS
 from mirada.errors import ConfigError, DataError
 
 Vector = npt.NDArray[np.float32]

@@ -11,7 +11,8 @@ from tokenizers import processors
 
 from mirada.config import Values
 from mirada.data.normalize import INVISIBLE
-from mirada.data.tokenizer import MASK, UNKNOWN, Tokenizer
+from mirada.data.tokenizer import Tokenizer
+from mirada.data.tokenizer_learning import MASK, UNKNOWN
 from mirada.errors import UsageError
 from mirada.exchange.vocabulary import BOS_NAME, EOS_NAME, PAD_NAME, Parts
 

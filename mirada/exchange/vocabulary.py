@@ -23,7 +23,8 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers
 from torch import Tensor
 
 from mirada.data.text import lines
-from mirada.data.tokenizer import MASK, SPECIALS, UNKNOWN, Tokenizer
+from mirada.data.tokenizer import Tokenizer
+from mirada.data.tokenizer_learning import MASK, SPECIALS, UNKNOWN
 from mirada.errors import DataError
 from mirada.exchange.checkpoint import CheckpointConfig, read_json
 from mirada.exchange.mapping import NEW

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mirada.data.tokenizer import LONGEST_TEXT, UNK, Tokenizer, TokenizerConfig, Unit
+from mirada.data.tokenizer import Tokenizer, TokenizerConfig
+from mirada.data.tokenizer_learning import LONGEST_TEXT, UNK, Unit
 from mirada.errors import InputError
 
 TEXTS = ["El señor llegó.", "La señora lo vio, ¿no?", "Más café y más pan."]
@@ -110,9 +111,9 @@ def test_long_texts_are_read_in_parts_and_have_the_units_of_the_whole(
 ) -> None:
     text = "El señor 12, llegó. ¿No? a1 " * 300
     whole = LEARNED[unit].encode([text])
-    monkeypatch.setattr("mirada.data.tokenizer.AT_A_TIME", 100)
-    monkeypatch.setattr("mirada.data.tokenizer.LONGEST_TEXT", 5000)
-    monkeypatch.setattr("mirada.data.tokenizer._WORDS", re.compile(r".{1,50}[^ ]*"))
+    monkeypatch.setattr("mirada.data.tokenizer_learning.AT_A_TIME", 100)
+    monkeypatch.setattr("mirada.data.tokenizer_learning.LONGEST_TEXT", 5000)
+    monkeypatch.setattr("mirada.data.tokenizer_learning._WORDS", re.compile(r".{1,50}[^ ]*"))
     assert LEARNED[unit].encode([text]) == whole
     learned = Tokenizer.learn([*TEXTS * 3, text], 400, unit, normalized=True).to_json()
     monkeypatch.undo()

@@ -13,7 +13,8 @@ from tokenizers import models, pre_tokenizers, trainers
 from mirada.contracts import BOS, EOS, PAD
 from mirada.data import tokenizer as module
 from mirada.data.normalize import normalize
-from mirada.data.tokenizer import LARGEST, SMALLEST, SPECIALS, Tokenizer, suggest_vocabulary
+from mirada.data.tokenizer import Tokenizer, suggest_vocabulary
+from mirada.data.tokenizer_learning import LARGEST, SMALLEST, SPECIALS
 from mirada.errors import BundleError
 
 CORPUS = [

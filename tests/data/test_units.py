@@ -15,7 +15,8 @@ from tokenizers import models, pre_tokenizers
 
 from mirada import config
 from mirada.contracts import BOS, EOS, PAD
-from mirada.data.tokenizer import UNK, Tokenizer, TokenizerConfig, Unit, suggest_vocabulary
+from mirada.data.tokenizer import Tokenizer, TokenizerConfig, suggest_vocabulary
+from mirada.data.tokenizer_learning import UNK, Unit
 from mirada.errors import BundleError, ConfigError
 
 CORPUS = [

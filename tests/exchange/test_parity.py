@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from mirada.contracts import BOS, EOS, PAD, Batch, SequenceBatch
-from mirada.data.tokenizer import MASK, UNK
+from mirada.data.tokenizer_learning import MASK, UNK
 from mirada.decoding import DecodeConfig, decode
 from mirada.exchange import ImportedModel, import_checkpoint, read_checkpoint, vocabulary
 from mirada.exchange.checkpoint import CheckpointConfig

@@ -11,7 +11,7 @@ import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers
 
 from mirada.contracts import BOS, EOS, PAD
-from mirada.data.tokenizer import UNK
+from mirada.data.tokenizer_learning import UNK
 from mirada.errors import DataError
 from mirada.exchange import vocabulary
 from mirada.exchange.mapping import NEW

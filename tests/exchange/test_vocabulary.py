@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from tokenizers import decoders, models, normalizers, pre_tokenizers
 
 from mirada.contracts import BOS, EOS, PAD
-from mirada.data.tokenizer import UNK, Tokenizer
+from mirada.data.tokenizer import Tokenizer
+from mirada.data.tokenizer_learning import UNK
 from mirada.errors import DataError
 from mirada.exchange import vocabulary
 from mirada.exchange.checkpoint import CheckpointConfig

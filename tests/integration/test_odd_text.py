@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mirada
-from mirada.data.tokenizer import LONGEST_TEXT
+from mirada.data.tokenizer_learning import LONGEST_TEXT
 from mirada.errors import ConfigError, InputError
 from mirada.tasks.translation.model import TranslationModel
 from tests import reviews, toy

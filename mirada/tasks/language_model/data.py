@@ -30,7 +30,7 @@ from mirada.data.sources import TextSection
 from mirada.data.stream import Stream, StreamBatches, write_stream
 from mirada.data.survey import Survey
 from mirada.data.text import lines
-from mirada.data.tokenizer import UNK
+from mirada.data.tokenizer_learning import UNK
 from mirada.errors import DataError
 from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor, Lines, Spelling
 

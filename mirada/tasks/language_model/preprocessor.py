@@ -14,7 +14,8 @@ import numpy.typing as npt
 from pydantic import Field
 
 from mirada.contracts import BOS, EOS, Sizes
-from mirada.data.tokenizer import UNK, Tokenizer
+from mirada.data.tokenizer import Tokenizer
+from mirada.data.tokenizer_learning import UNK
 from mirada.errors import BundleError
 from mirada.parsing import load_json
 

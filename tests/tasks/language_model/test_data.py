@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from mirada.contracts import BOS, EOS
 from mirada.data.preparation import Prepared
 from mirada.data.stream import Stream
-from mirada.data.tokenizer import UNK, Tokenizer, TokenizerConfig, Unit
+from mirada.data.tokenizer import Tokenizer, TokenizerConfig
+from mirada.data.tokenizer_learning import UNK, Unit
 from mirada.errors import BundleError, DataError
 from mirada.tasks.language_model import data as texts
 from mirada.tasks.language_model.data import (

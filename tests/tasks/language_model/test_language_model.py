@@ -14,7 +14,8 @@ from torch import nn
 
 from mirada.contracts import BOS, EOS, Batch, SequenceBatch, Sizes, StepwiseEncoder
 from mirada.data.stream import StreamBatches, write_stream
-from mirada.data.tokenizer import UNK, Tokenizer, Unit
+from mirada.data.tokenizer import Tokenizer
+from mirada.data.tokenizer_learning import UNK, Unit
 from mirada.decoding import DecodeConfig, decode
 from mirada.errors import DataError, InputError, UsageError
 from mirada.models.encoder import EncoderConfig, TransformerEncoder

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from mirada.contracts import EOS
 from mirada.data.folder import FolderFiles, finish
 from mirada.data.preparation import Prepared
-from mirada.data.tokenizer import Tokenizer, TokenizerConfig, Unit
+from mirada.data.tokenizer import Tokenizer, TokenizerConfig
+from mirada.data.tokenizer_learning import Unit
 from mirada.errors import BundleError, DataError, UsageError
 from mirada.tasks.tagging.data import TaggingData
 from mirada.tasks.tagging.tags import TaggedConfig, TaggingPreprocessor, as_number, cut
