@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from mirada.decoding import DecodeConfig, Hypothesis
 
@@ -30,6 +30,9 @@ class GenerationSettings:
 
 class Engine(ABC):
     """Generates token sequences; another engine is a class with its own `generate`."""
+
+    cells: ClassVar[int] = 4096
+    """Source tokens × beam that are best given to it in one call."""
 
     @abstractmethod
     def generate(

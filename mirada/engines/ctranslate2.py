@@ -65,6 +65,8 @@ def unsupported(network: nn.Module, device: torch.device = CPU) -> str | None:
 class CTranslate2Engine(Engine):
     """Generates with a translator of CTranslate2 (see `open_converted`); `fallback` does what it cannot."""
 
+    cells = 16384
+
     def __init__(self, translator: Any, fallback: Engine):
         self.translator, self.fallback = translator, fallback
 

@@ -20,8 +20,6 @@ from mirada.errors import InputError
 from mirada.metrics.translation import TranslationScores
 from mirada.tasks.model import GeneratedText
 
-CELLS = 4096
-"""Source tokens × beam that are translated at the same time."""
 LONGEST_TEXT = 1_000_000
 """Characters in a text, beyond which it is refused."""
 
@@ -170,7 +168,7 @@ class Translator:
         left = Counter(piece.text for piece in pieces)
         done = 0
         for group in ([p for p in pieces if p.prefix], [p for p in pieces if not p.prefix]):
-            for numbers in similar([len(piece.ids) for piece in group], CELLS // config.width):
+            for numbers in similar([len(piece.ids) for piece in group], self.engine.cells // config.width):
                 chosen = [group[number] for number in numbers]
                 for piece, best in zip(chosen, self._generate(chosen, config), strict=True):
                     texts = self.target.decode([hypothesis.tokens for hypothesis in best])
