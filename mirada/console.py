@@ -89,7 +89,7 @@ class Console:
 
     def _data(self, f: dict[str, Any]) -> None:
         summary = f["summary"]
-        self.line(f"data: {summary['summary']}")
+        self.line(summary["summary"])
         for note in summary["notes"]:
             self.line(f"    {note}")
         command = summary["command"]

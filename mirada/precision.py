@@ -96,10 +96,10 @@ def choose(wanted: str, network: nn.Module, rows: int, device: torch.device, nee
         return _refused(wanted, "this GPU does not compute in bfloat16")
     if device.type != "cpu":
         return _refused(wanted, f"bfloat16 is not tried on {device.type}")
-    shapes = products(network, rows)
-    if wanted == "auto" and sum(inputs * outputs for _, inputs, outputs in shapes) < SMALL:
+    work = products(network, rows)
+    if wanted == "auto" and sum(work.values()) < SMALL:
         return Choice("float32")
-    found = trial(shapes[:SHAPES], torch.get_num_threads())
+    found = trial(sorted(work, key=lambda shape: -work[shape])[:SHAPES], torch.get_num_threads())
     if not found.speed:
         return _refused(wanted, found.fault)
     reason = f"{found.speed:.1f} times as fast as float32 here"
@@ -114,21 +114,19 @@ def _refused(wanted: str, why: str) -> Choice:
     return Choice("float32", why)
 
 
-def products(network: nn.Module, rows: int) -> list[Shape]:
-    """The products of `rows` vectors with the network's matrices, those with the most work first."""
+def products(network: nn.Module, rows: int) -> dict[Shape, int]:
+    """The products of `rows` vectors with the network's matrices, and how many weights are in those of each shape."""
     from torch import nn
 
     from mirada.parts import parameter_roles
 
-    roles = parameter_roles(network)
-    weights: set[Tensor] = {p for p, role in roles.items() if role in ("hidden", "head") and p.ndim == 2}
-    weights |= {module.weight for module in network.modules() if isinstance(module, nn.Linear)}  # tied ones, too
+    heads = {module.weight for module in network.modules() if isinstance(module, nn.Linear)}  # tied ones, too
     work: dict[Shape, int] = {}
-    for weight in weights:
-        outputs, inputs = weight.shape
-        shape = (rows, inputs, outputs)
-        work[shape] = work.get(shape, 0) + weight.numel()
-    return sorted(work, key=lambda shape: -work[shape])
+    for weight, role in parameter_roles(network).items():
+        if weight.ndim == 2 and (role in ("hidden", "head") or weight in heads):
+            outputs, inputs = weight.shape
+            work[rows, inputs, outputs] = work.get((rows, inputs, outputs), 0) + weight.numel()
+    return work
 
 
 def trial(shapes: Sequence[Shape], threads: int) -> Trial:
@@ -141,7 +139,10 @@ def trial(shapes: Sequence[Shape], threads: int) -> Trial:
     with suppress(MiradaError):
         earlier: Trial = read_json(kept, Trial, UsageError, 10_000)
         return earlier
-    found = _ask(words)
+    try:
+        found = _ask(words)
+    except (subprocess.TimeoutExpired, OSError, MiradaError) as error:  # not kept: it may be otherwise tomorrow
+        return Trial(0.0, f"bfloat16 could not be tried here ({type(error).__name__})")
     with suppress(OSError):  # without a cache the next run asks again
         kept.parent.mkdir(parents=True, exist_ok=True)
         write_text(kept, json.dumps(asdict(found)))
@@ -149,18 +150,11 @@ def trial(shapes: Sequence[Shape], threads: int) -> Trial:
 
 
 def _ask(words: Sequence[str]) -> Trial:
-    if not sys.executable:
-        return Trial(0.0, "there is no Python program to try bfloat16 with")
-    command = [sys.executable, "-m", "mirada.precision", *words]
-    path = os.pathsep.join([str(Path(__file__).parent.parent), os.environ.get("PYTHONPATH", "")])
-    try:
-        done = subprocess.run(
-            command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, timeout=SECONDS, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return Trial(0.0, "this processor computes in bfloat16 too slowly")
-    except OSError as error:
-        return Trial(0.0, f"bfloat16 could not be tried ({error.strerror})")
+    """Ask a child process, which imports this very package, and nothing from the current directory (-P)."""
+    command = [sys.executable or "python3", "-P", "-m", "mirada.precision", *words]
+    path = [str(Path(__file__).parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
+    done = subprocess.run(command, env=environment, capture_output=True, timeout=SECONDS, check=False)
     if done.returncode:
         return Trial(0.0, f"this processor cannot compute in bfloat16 (a trial ended with exit code {done.returncode})")
     found: Trial = load_json(done.stdout, Trial, "the answer of the trial of bfloat16", UsageError)

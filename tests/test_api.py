@@ -154,6 +154,8 @@ def test_training_prints_progress_in_a_notebook(
     assert capsys.readouterr().out == ""
     monkeypatch.setitem(sys.modules, "ipykernel", ModuleType("ipykernel"))  # what a notebook has loaded
     mirada.train(toy_tsv, TranslationModel, out=tmp_path / "notebook", steps=1, settings=toy.TINY)
-    assert "data: " in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "data: " in said
+    assert "data: data" not in said
     mirada.train(resume=tmp_path / "notebook", steps=2, listen=lambda event: None)
     assert capsys.readouterr().out == ""

@@ -49,8 +49,13 @@ def python_that(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_the_products_of_a_model_are_those_of_its_matrices(network: Transformer) -> None:
     found = precision.products(network, 500)
-    assert set(found) == {(500, 128, 128), (500, 128, 1024), (500, 1024, 128), (500, 128, 1000)}  # the tied output too
-    assert found[0] == (500, 128, 1024) or found[0] == (500, 1024, 128)
+    square, wide = 128 * 128, 128 * 1024
+    assert found == {  # 4 and 8 square matrices in the encoder and the decoder; the tied output too
+        (500, 128, 1000): 128 * 1000,
+        (500, 128, 128): 12 * square,
+        (500, 128, 1024): 2 * wide,
+        (500, 1024, 128): 2 * wide,
+    }
 
 
 def test_a_trial_runs_in_a_child_process_and_is_kept(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,10 +101,27 @@ def test_a_processor_that_cannot_is_left_in_float32(
         precision.choose("bfloat16", network, 500, CPU)
 
 
-def test_a_slow_trial_ends(network: Transformer, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    python_that(tmp_path, "exec sleep 30", monkeypatch)
+@pytest.mark.parametrize("script", ["exec sleep 30", "echo nonsense", "exec /nowhere/at/all"])
+def test_a_trial_that_gives_no_answer_is_not_kept(
+    script: str, network: Transformer, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be otherwise tomorrow: the machine was busy, or a program was missing."""
+    python_that(tmp_path, script, monkeypatch)
+    if "/nowhere" in script:
+        monkeypatch.setattr(sys, "executable", "/nowhere/at/all")
     monkeypatch.setattr(precision, "SECONDS", 0.2)
-    assert precision.choose("auto", network, 500, CPU).precision == "float32"
+    found = precision.choose("auto", network, 500, CPU)
+    assert found.precision == "float32"
+    assert "could not be tried" in found.reason
+    assert not cache.exists()
+
+
+def test_a_trial_imports_nothing_from_the_current_directory(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "torch.py").write_text("raise SystemExit(7)")
+    monkeypatch.chdir(tmp_path)
+    assert precision.trial([(8, 8, 8)], threads=1).speed > 0
 
 
 def test_what_gains_nothing_is_not_tried(cache: Path, monkeypatch: pytest.MonkeyPatch, network: Transformer) -> None:

@@ -16,13 +16,15 @@ from contextlib import suppress
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from mirada import __version__
 from mirada.contracts import BOS, EOS, PAD
+from mirada.data.tokenizer_learning import UNK
 from mirada.decoding import Hypothesis
 from mirada.engines import Engine, GenerationSettings
 from mirada.errors import UsageError
@@ -31,8 +33,7 @@ from mirada.models.transformer import Transformer
 from mirada.nn.blocks import FeedForward, Layer, MultiHead, Stack
 from mirada.nn.positions import AddedPositions, Rotary
 
-Quantization = Literal["float32", "int8", "int16", "bfloat16"]
-QUANTIZATIONS: tuple[str, ...] = get_args(Quantization)
+QUANTIZATIONS = ("float32", "int8", "int16", "bfloat16")
 PATIENCE = 2.0
 """A search ends when so many times `beam` hypotheses have ended: it then finds what `mirada.decoding` finds, which
 continues while an open hypothesis has a better average than those that have ended."""
@@ -40,18 +41,11 @@ SIZES = "sizes.txt"
 MAX_KEPT = 16
 """Converted models in the user's cache."""
 CPU = torch.device("cpu")
-UNK = 3
-"""The id of the unknown token: CTranslate2 wants a name for it, and never generates it from ids."""
-
-
-def installed() -> bool:
-    """Whether CTranslate2 can be imported."""
-    return find_spec("ctranslate2") is not None
 
 
 def unsupported(network: nn.Module, device: torch.device = CPU) -> str | None:
     """Why CTranslate2 cannot run a network, or None if it can."""
-    if not installed():
+    if find_spec("ctranslate2") is None:
         return "CTranslate2 is not installed: pip install ctranslate2"
     if device.type != "cpu":
         return f"CTranslate2 is used on the CPU here, and the device is {device}"
@@ -133,7 +127,9 @@ def open_converted(checksum: str, network: nn.Module, quantization: str, threads
     """
     import ctranslate2
 
-    key = hashlib.sha256(f"{checksum} {quantization} {ctranslate2.__version__}".encode()).hexdigest()[:32]
+    config = network.config.model_dump_json() if isinstance(network, Transformer) else ""
+    depends = (checksum, config, quantization, ctranslate2.__version__, __version__)
+    key = hashlib.sha256(repr(depends).encode()).hexdigest()[:32]
     cache = cache_folder() / "ctranslate2"
     kept = cache / key
 
@@ -213,7 +209,7 @@ def convert(
         register(list(names) if names is not None else [str(id) for id in range(embedding.num_embeddings)])
     name = (lambda id: target_names[id]) if target_names is not None else str
     spec.config.bos_token = spec.config.decoder_start_token = name(BOS)
-    spec.config.eos_token, spec.config.unk_token = name(EOS), name(UNK)
+    spec.config.eos_token, spec.config.unk_token = name(EOS), name(UNK)  # a name is needed, also where no token is UNK
     spec.config.layer_norm_epsilon = _eps(network)
     spec.validate()
     spec.optimize(quantization=None if quantization == "float32" else quantization)

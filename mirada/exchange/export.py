@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from safetensors.torch import save as save_tensors
 
-from mirada import bundle as bundles
+from mirada import __version__
 from mirada.data.tokenizer import Tokenizer
 from mirada.engines import ctranslate2
 from mirada.errors import UsageError
@@ -71,7 +71,7 @@ def _write_huggingface(model: Model, out: Path, quantization: str) -> Export:
     if (name, task) not in WRITERS:
         raise not_exportable(model.path, f"transformers has no class that computes what {name} does for {task}")
     exported = WRITERS[name, task](model)
-    software = {"architectures": [exported.architecture], "dtype": "float32", "mirada_version": _version()}
+    software = {"architectures": [exported.architecture], "dtype": "float32", "mirada_version": __version__}
     files = {"config.json": {**software, **exported.config}, **exported.files}
     with new_directory(out) as folder:
         write_bytes(folder / WEIGHTS, save_tensors(exported.tensors, {"format": "pt"}))
@@ -104,10 +104,6 @@ def _names(tokenizer: Tokenizer, rows: int) -> list[str]:
     """The name of every row of an embedding, which may have more rows than there are tokens."""
     tokens = {id: token for token, id in tokenizer.vocabulary().items()}
     return [tokens.get(id, f"<unused {id}>") for id in range(rows)]
-
-
-def _version() -> str:
-    return bundles.software()["mirada"]
 
 
 FORMATS: dict[str, Callable[[Model, Path, str], Export]] = {
