@@ -84,9 +84,9 @@ def test_the_command_line_trains_asks_scores_and_tells(table: Path, tmp_path: Pa
     assert f"try: mirada caption {tmp_path / 'b'} image.png" in done.stderr
     about = run("info", tmp_path / "b").stdout
     assert "task        captioning" in about
-    assert "images      360, 8×8, rgb" in about
+    assert "images      900, 8×8, rgb" in about
     scored = run("evaluate", tmp_path / "b", table, *ONE).stdout
-    assert scored.startswith("images: 400\ncaptions cut at the length limit: 400\n\nexact match")  # it only babbles
+    assert scored.startswith("images: 1,000\ncaptions cut at the length limit: 1,000\n\nexact match")  # it only babbles
     assert "not among the references, the first:" in scored
 
 
