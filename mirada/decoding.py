@@ -41,8 +41,12 @@ class DecodeConfig(Section):
     """Sample among the likeliest tokens that together have this probability."""
     seed: int = Field(0, ge=0, lt=2**63)
     """The same sentence and seed give the same sample, whatever else is in the batch."""
-    split: bool = True
-    """Translate each sentence of a text by itself; false gives the model the whole text."""
+    split: bool | None = None
+    """Translate each sentence of a text by itself; false gives the model the whole text. Default: as the model was
+    trained, on single sentences or on longer texts."""
+    recover: bool = True
+    """Search again where a translation repeats itself, reaches the length limit or lost a number, address, placeholder
+    or other span, and take a hypothesis without that fault."""
 
     @model_validator(mode="after")
     def _n_best_fits(self) -> DecodeConfig:

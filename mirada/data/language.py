@@ -101,9 +101,14 @@ def mismatch(votes: tuple[Counter[str], Counter[str]], languages: tuple[str | No
         if given is None or seen.total() < MIN_FOREIGN or 50 * seen[given] > seen.total():
             continue
         look, count = seen.most_common(1)[0]
-        if 10 * count >= 9 * seen.total() and not any({look, given} <= set(kin.split()) for kin in _KIN):
+        if 10 * count >= 9 * seen.total() and not related(look, given):
             return f"its {side} side is {look}, and not {given}: give other data, or say so ({option} {look})"
     return ""
+
+
+def related(language: str, other: str) -> bool:
+    """Whether the identifier may take one language for the other."""
+    return any({language, other} <= set(kin.split()) for kin in _KIN)
 
 
 def not_the_same(tag: str | None, other: str | None) -> str | None:

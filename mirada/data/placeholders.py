@@ -3,16 +3,12 @@
 import re
 import unicodedata
 
-_ADDRESS = re.compile(
-    r"""(?:https?|ftp)://[^\s<>"\x00-\x1f\x7f。，、；：！？（）「」『』【】《》«»“”]+
+ADDRESS = r"""(?i:(?:https?|ftp)://[^\s<>"\x00-\x1f\x7f。，、；：！？（）「」『』【】《》«»“”]+
     | \bwww\.[^\s<>"\x00-\x1f\x7f。，、；：！？（）「」『』【】《》«»“”]+
-    | (?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+""",
-    re.VERBOSE | re.IGNORECASE,
-)
+    | (?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+)"""
 
 # A digit before % means a percentage: "20%d'intérêt" holds no placeholder. A space is no flag here: "20 % de".
-_PLACEHOLDER = re.compile(
-    r"""</?[A-Za-z][\w:.-]*(?:\s[^<>]*)?/?>                                 # <b> </a> <br/> <a href="…">
+PLACEHOLDER = r"""</?[A-Za-z][\w:.-]*(?:\s[^<>]*)?/?>                                 # <b> </a> <br/> <a href="…">
     | &(?:\#\d+|\#[xX][0-9A-Fa-f]+|[A-Za-z][A-Za-z0-9]{1,31});              # &amp; &#39; &#x27;
     | \$?\{\{\s*[\w.-]+\s*\}\}                                              # {{name}}
     | [$\#%]?\{[\w.\[\]-]*(?:![rsa])?(?::[^{}\s]*)?\}                       # {} {0} {name:.2f} ${x} %{name} #{x}
@@ -20,9 +16,8 @@ _PLACEHOLDER = re.compile(
     | %%
     | (?<!\d)%(?:\(\w+\)|\d+\$)?[-+\#0]*(?:[1-9]\d*|\*)?(?:\.(?:\d+|\*))?   # %s %5.2f %(name)d %1$s
       (?:hh|h|ll|l|j|z|t|L|q)?[diouxXeEfFgGcCrsSaAnp@]
-    | (?<!\d)%L?\d+                                                         # %1""",
-    re.VERBOSE,
-)
+    | (?<!\d)%L?\d+                                                         # %1"""
+_ADDRESS, _PLACEHOLDER = (re.compile(pattern, re.VERBOSE) for pattern in (ADDRESS, PLACEHOLDER))
 
 # Spaces join thousands only: three digits after each, at most three before the first.
 _NUMBER = re.compile(r"(?<!\d)\d{1,3}(?:[ \u00a0\u2009\u202f]\d{3})+(?!\d)(?:[.,٫]\d+)?|\d+(?:[.,:'’·٫٬]\d+)*")
@@ -37,7 +32,7 @@ def found(text: str) -> dict[str, list[str]]:
     placeholders: list[str] = []
 
     def take_address(match: re.Match[str]) -> str:
-        address = _without_punctuation(match.group())
+        address = without_punctuation(match.group())
         urls.append(address)
         return "…" + match.group()[len(address) :]
 
@@ -50,7 +45,7 @@ def found(text: str) -> dict[str, list[str]]:
     return {"number": _NUMBER.findall(text), "url": urls, "placeholder": placeholders}
 
 
-def _without_punctuation(address: str) -> str:
+def without_punctuation(address: str) -> str:
     """The address without what ends the sentence or the parenthesis it stands in."""
     while address[-1:] in set(".,;:!?…'’]}") or (address[-1:] == ")" and address.count(")") > address.count("(")):
         address = address[:-1]

@@ -47,18 +47,36 @@ _MAY_END = frozenset(["a.m", "p.m", "s.a", "s.l"])
 """Initials that often end a sentence: a capital letter after them begins the next."""
 
 
-def sentences(text: str) -> list[tuple[int, int]]:
-    """The places [start, end) of a text's sentences, in order. Between them, before and after is only white space."""
+def sentences(text: str, language: str | None = None) -> list[tuple[int, int]]:
+    """The places [start, end) of a text's sentences, in order. Between them, before and after is only white space.
+
+    With the code of its language, abbreviations of that language end no sentence.
+    """
     found: list[tuple[int, int]] = []
     for line in _LINE.finditer(text):
         start = 0
-        for end in [*_ends(line[0]), len(line[0])]:
+        for end in [*_without_abbreviations(line[0], _ends(line[0]), language), len(line[0])]:
             part = line[0][start:end]
             if part.strip():
                 first = line.start() + start + len(part) - len(part.lstrip())
                 found.append((first, first + len(part.strip())))
             start = end
     return found
+
+
+def _without_abbreviations(line: str, ends: list[int], language: str | None) -> list[int]:
+    """The ends but for full stops that sentencex, which knows the abbreviations of many languages, does not end at."""
+    if language is None or not any(line[end - 1] == "." for end in ends):
+        return ends
+    import sentencex
+
+    others = {boundary["end_index"] for boundary in sentencex.get_sentence_boundaries(language, line)}
+    return [end for end in ends if line[end - 1] != "." or not others.isdisjoint(range(end, _next(line, end) + 1))]
+
+
+def _next(line: str, place: int) -> int:
+    """Where the white space after a place ends."""
+    return place + len(line[place:]) - len(line[place:].lstrip())
 
 
 def _ends(line: str) -> list[int]:

@@ -84,6 +84,9 @@ class DataConfig(TableSection):
     """The ISO 639 code of the source language (es, pt-BR, nah)."""
     target_language: str | None = None
     """The ISO 639 code of the target language."""
+    mask: bool = True
+    """Whether numbers, addresses, placeholders, tags, emoji and unseen names are hidden from the model behind markers,
+    which it learns to copy, where the data has enough of them to learn it from (subwords only)."""
     fuzzy: bool = False
     """Whether to learn from entries of gettext catalogs that are marked fuzzy."""
     broken_files: Literal["refuse", "skip"] = "refuse"

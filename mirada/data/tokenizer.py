@@ -91,9 +91,9 @@ class TokenizerConfig(Section):
             )
         return self
 
-    def learn(self, texts: Iterable[str], words: int, mask: bool = False) -> Tokenizer:
+    def learn(self, texts: Iterable[str], words: int, mask: bool = False, markers: str = "") -> Tokenizer:
         """A tokenizer learned from texts of so many running words."""
-        return Tokenizer.learn(texts, self.most(words), self.unit, self.lowercased, mask, self.normalize)
+        return Tokenizer.learn(texts, self.most(words), self.unit, self.lowercased, mask, self.normalize, markers)
 
     def most(self, words: int) -> int:
         """How many units to learn from a corpus of so many running words."""
@@ -151,11 +151,12 @@ class Tokenizer:
         lowercase: bool = False,
         mask: bool = False,
         normalized: bool = False,
+        markers: str = "",
     ) -> Tokenizer:
         """Learn from texts: `vocabulary` subwords with the special ones, or that many other units beside those.
 
         With `mask`, one of the special ones stands for a hidden word. With `normalized`, texts are normalized, here and
-        whenever it is used.
+        whenever it is used. Each character of `markers` is one of the subwords.
         """
         more = [MASK] if mask else []
         first = [normalizers.NFC()] if normalized else []
@@ -163,7 +164,7 @@ class Tokenizer:
         given = map(normalize, texts) if normalized else texts
         if unit == "subwords":
             parts = (part for text in given for part in parts_of(text, unit, normalized))
-            return cls(learn_subwords(parts, vocabulary, steps, more))
+            return cls(learn_subwords(parts, vocabulary, steps, more, markers))
         return cls(learn_units(given, vocabulary, unit, steps, more))
 
     @classmethod
@@ -204,6 +205,10 @@ class Tokenizer:
     def unknown(self) -> int | None:
         """The id of whatever is not in the vocabulary; subwords can spell everything and have none."""
         return None if self.unit == "subwords" else UNK
+
+    def has_units(self, characters: str) -> bool:
+        """Whether each of these characters is a single unit."""
+        return all(len(ids) == 1 for ids in self._ids(list(characters)))
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each text, without BOS or EOS; several cores work on it."""

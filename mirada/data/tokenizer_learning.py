@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any, Literal
 
 import tokenizers
@@ -37,6 +38,8 @@ MAX_KNOWN, MAX_WORD = 200_000, 64
 """Words whose subwords are remembered, and characters of such a word, at most."""
 WORDS_AT_A_TIME = 1000
 """Words that are encoded as one text."""
+OFTEN = 5120
+"""Occurrences from which a character is certain to be a unit: that of the rarest is far below."""
 SPACE = "Ġ"
 """A space, as byte-level subwords write it."""
 
@@ -47,8 +50,13 @@ Kind = Literal["subwords", "words", "characters", "symbols", "pieces"]
 # ── learning ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def learn_subwords(texts: Iterable[str], vocabulary: int, steps: list[Any], more: list[str]) -> tokenizers.Tokenizer:
-    """The byte pairs that occur most often in the texts, merged until there are `vocabulary` units."""
+def learn_subwords(
+    texts: Iterable[str], vocabulary: int, steps: list[Any], more: list[str], whole: str = ""
+) -> tokenizers.Tokenizer:
+    """The byte pairs that occur most often in the texts, merged until there are `vocabulary` units.
+
+    Each character of `whole` becomes a unit, and another one with a space before it, however rare it is.
+    """
     backend = tokenizers.Tokenizer(models.BPE())
     prepend = normalizers.Prepend(" ")  # the first word of a text is like any other: " word"
     backend.normalizer = normalizers.Sequence([*steps, prepend]) if steps else prepend
@@ -65,10 +73,17 @@ def learn_subwords(texts: Iterable[str], vocabulary: int, steps: list[Any], more
     # Cutting every text takes ten times as long as the merging, so each word is cut once and its pieces are repeated.
     counter = tokenizers.Tokenizer(models.BPE())
     counter.pre_tokenizer = pre_tokenizers.CharDelimiterSplit(" ")
-    counter.train_from_iterator(_repeated_pieces(texts, backend), trainer)
+    counter.train_from_iterator(chain(_repeated_pieces(texts, backend), _often(whole)), trainer)
     backend.model = counter.model
     backend.add_special_tokens([*SPECIALS, *more])
     return backend
+
+
+def _often(characters: str) -> Iterator[str]:
+    """Each character with and without a space before it, so often that its bytes are merged."""
+    spell = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False).pre_tokenize_str
+    for text in chain(characters, (f" {character}" for character in characters)):
+        yield from (f"{piece} " * 256 for piece, _ in spell(text) for _ in range(OFTEN // 256))
 
 
 def _repeated_pieces(texts: Iterable[str], backend: tokenizers.Tokenizer) -> Iterator[str]:

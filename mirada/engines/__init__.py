@@ -24,6 +24,8 @@ class GenerationSettings:
     """Texts have no end of their own: only the limit ends them."""
     free_end: bool = False
     """A text that the limit ends does not pay for the probability of EOS."""
+    no_repeat_ngram: int = 0
+    """No sequence of so many tokens is generated twice; 0 allows it."""
     attention: bool = False
     """Return the attention weights over the source, if the model has any."""
 

@@ -92,6 +92,7 @@ class CTranslate2Engine(Engine):
             patience=PATIENCE,
             num_hypotheses=config.n_best,
             length_penalty=config.length_penalty,
+            no_repeat_ngram_size=settings.no_repeat_ngram,
             max_input_length=0,
             min_decoding_length=0,
             max_decoding_length=max(map(len, prefixes)) + limit,

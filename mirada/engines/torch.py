@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -61,9 +61,10 @@ class TorchEngine(Engine):
         return self._collate(sources, prefixes).to(self.device)
 
     def _restricted(self, settings: GenerationSettings, limits: Sequence[int]) -> Generator:
+        network = _Unrepeated(self.network, settings.no_repeat_ngram) if settings.no_repeat_ngram else self.network
         if not (settings.suppressed or settings.endless or settings.free_end):
-            return self.network
-        return _Restricted(self.network, settings, max(limits))
+            return network
+        return _Restricted(network, settings, max(limits))
 
 
 def _ranked(hypotheses: list[Hypothesis], prefix: int, limit: int, settings: GenerationSettings) -> list[Hypothesis]:
@@ -105,3 +106,37 @@ class _Restricted:
         if self.settings.endless:
             logits[:, EOS] = UNLIKELY
         return step._replace(logits=logits)
+
+
+@dataclass(frozen=True)
+class _History:
+    """The state of a generator and the tokens so far."""
+
+    state: State
+    tokens: Tensor  # [R, t] after BOS
+
+    def select(self, rows: Tensor) -> _History:
+        return _History(self.state.select(rows), self.tokens.index_select(0, rows))
+
+
+class _Unrepeated:
+    """A generator that generates no sequence of `size` tokens twice."""
+
+    def __init__(self, network: Generator, size: int):
+        self.network, self.size = network, size
+
+    def start(self, batch: Batch, *, attention: bool = False) -> Step:
+        return self._blocked(self.network.start(batch, attention=attention), batch.target[:, 1:])
+
+    def step(self, tokens: Tensor, state: State) -> Step:
+        assert isinstance(state, _History)
+        return self._blocked(self.network.step(tokens, state.state), torch.cat([state.tokens, tokens[:, None]], 1))
+
+    def _blocked(self, step: Step, history: Tensor) -> Step:
+        logits, before = step.logits, self.size - 1
+        if history.shape[1] >= self.size:
+            windows = history.unfold(1, self.size, 1)  # [R, t − size + 1, size]
+            again = (windows[..., :before] == history[:, None, history.shape[1] - before :]).all(-1)  # [R, …]
+            row, place = again.nonzero(as_tuple=True)
+            logits = logits.index_put((row, windows[row, place, -1]), logits.new_tensor(-torch.inf))
+        return step._replace(logits=logits, state=_History(step.state, history))

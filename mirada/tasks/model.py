@@ -162,7 +162,9 @@ class DecodeOptions(TypedDict, total=False):
     seed: int | None
     """When sampling: the same text and seed give the same sample. Default 0."""
     split: bool | None
-    """Translate each sentence of a text by itself. Default true."""
+    """Translate each sentence of a text by itself. Default: if the model was trained on single sentences."""
+    recover: bool | None
+    """Search again where a translation loops or lost something. Default true."""
 
 
 SAMPLING = ("temperature", "top_k", "top_p", "seed")

@@ -11,6 +11,7 @@ from mirada.data.tokenizer import Tokenizer
 from mirada.decoding import DecodeConfig, Hypothesis
 from mirada.engines import Engine, GenerationSettings
 from mirada.engines.torch import TorchEngine
+from mirada.tasks.translation.data import TranslationPreprocessor
 from mirada.tasks.translation.model import TranslationModel
 from mirada.tasks.translation.translator import Translator
 from tests.fake_generator import A, B, C, any_fake, chain, distribution, same
@@ -39,7 +40,7 @@ class Dictionary(Engine):
 
 def translator() -> Translator:
     tokenizer = Tokenizer.learn([*WORDS, *WORDS.values()] * 3, 300)
-    return Translator(Dictionary(tokenizer, tokenizer), tokenizer, tokenizer, max_length=30)
+    return Translator(Dictionary(tokenizer, tokenizer), TranslationPreprocessor(tokenizer, tokenizer), max_length=30)
 
 
 def test_a_dictionary_is_an_engine() -> None:

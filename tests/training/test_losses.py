@@ -25,6 +25,7 @@ from mirada.models.rnn import RecurrentConfig, RecurrentEncoder
 from mirada.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from mirada.models.transformer import Transformer, TransformerConfig
 from mirada.nn.recurrent import Memory
+from mirada.tasks.translation.data import TranslationPreprocessor
 from mirada.tasks.translation.translator import Translator
 from mirada.training.losses import (
     DEGREES_OF_FREEDOM,
@@ -279,7 +280,8 @@ def test_a_translation_may_have_its_ratio_and_twenty_more(words: int, ratio: flo
     """Of a model that never ends by itself; the model's own limit holds too."""
     tokenizer = Tokenizer.learn(["a b c d e f g"] * 3, 300)
     endless = Endless(tokenizer.size)
-    translator = Translator(TorchEngine(endless, torch.device("cpu")), tokenizer, tokenizer, room)
+    both = TranslationPreprocessor(tokenizer, tokenizer)
+    translator = Translator(TorchEngine(endless, torch.device("cpu")), both, room)
     source = " ".join("abcdefg"[n % 7] for n in range(words))
     assert len(tokenizer.encode([source])[0]) == words
     translator.translate([source], DecodeConfig(beam=1, max_ratio=ratio))

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,7 +20,10 @@ from mirada.data import language
 from mirada.data.batching import Batches
 from mirada.data.checks import CheckConfig, doubts, far_apart, fault, in_words
 from mirada.data.corpus import Corpus
+from mirada.data.masking import MARKERS, mask_pair
+from mirada.data.normalize import normalize
 from mirada.data.preparation import Preparation, Prepared
+from mirada.data.profile import Profile, ProfileBuilder
 from mirada.data.quality import EXAMPLES
 from mirada.data.records import AnyRecord, Record
 from mirada.data.report import Report as Report
@@ -34,6 +38,8 @@ LEARN_FROM = 2_000_000
 """Sentences a tokenizer is learned from at most; a larger corpus is sampled evenly."""
 LANGUAGE_SAMPLE = 5000
 """Pairs whose languages are looked at, unless those in a wrong one are to be left out."""
+MASK_SAMPLE, ENOUGH_MASKED = 20_000, 300
+"""Pairs that are looked at to tell how many have something to copy, and how many must have."""
 FINAL_SENTENCES = 2000
 """Dev sentences that the scores of a finished training are measured on, at most."""
 
@@ -47,16 +53,23 @@ _Votes = tuple[Counter[str], Counter[str]]
 """How many lines look like which language, of source and target."""
 
 
-SOURCE, TARGET = "tokenizer.json", "tokenizer.target.json"
+SOURCE, TARGET, PROFILE = "tokenizer.json", "tokenizer.target.json", "profile.json"
 
 
 @dataclass(frozen=True)
 class TranslationPreprocessor:
-    """The tokenizers of both languages, often the same."""
+    """The tokenizers of both languages, often the same, and what the source texts are like."""
 
     required = (SOURCE,)
     source: Tokenizer
     target: Tokenizer
+    profile: Profile | None = None
+    """What the source texts of the training data are like; bundles of earlier versions do not say."""
+
+    @cached_property
+    def masks(self) -> bool:
+        """Whether the model has learned to copy markers (see `mirada.data.masking`)."""
+        return all(side.unit == "subwords" and side.has_units(MARKERS) for side in (self.source, self.target))
 
     @property
     def sizes(self) -> Sizes:
@@ -66,6 +79,8 @@ class TranslationPreprocessor:
         files = {SOURCE: self.source.to_json().encode("utf-8")}
         if self.target is not self.source:
             files[TARGET] = self.target.to_json().encode("utf-8")
+        if self.profile is not None:
+            files[PROFILE] = self.profile.to_json().encode("utf-8")
         return files
 
     @classmethod
@@ -73,7 +88,9 @@ class TranslationPreprocessor:
         earlier = ("source.json", "target.json")  # what an earlier version called them in prepared data
         source, target = earlier if earlier[0] in files else (SOURCE, TARGET)
         tokenizer = Tokenizer.load(where / source, files[source])
-        return cls(tokenizer, Tokenizer.load(where / target, files[target]) if target in files else tokenizer)
+        other = Tokenizer.load(where / target, files[target]) if target in files else tokenizer
+        profile = Profile.load(where / PROFILE, files[PROFILE]) if PROFILE in files else None
+        return cls(tokenizer, other, profile)
 
 
 class TranslationData(Preparation[Any]):
@@ -237,29 +254,36 @@ class TranslationData(Preparation[Any]):
         survey.notify(f"learning {config.unit}", 0, 0)
         every = max(1, 2 * survey.good // LEARN_FROM)
 
+        profile = ProfileBuilder()
+        markers = MARKERS if self.data.mask and config.unit == "subwords" and _enough_to_mask(survey) else ""
+
         def texts(sides: Sequence[int]) -> Iterator[str]:
             for number, pair in enumerate(self._pairs(survey)):
                 if number % every == 0:
                     yield from (pair[:2][side] for side in sides)
+                    if 0 in sides:
+                        profile.add(normalize(pair[0]))
 
         if config.joint:
-            joint = config.learn(texts((0, 1)), survey.words)
-            return TranslationPreprocessor(joint, joint)
-        return TranslationPreprocessor(*(config.learn(texts((side,)), survey.words) for side in (0, 1)))
+            joint = config.learn(texts((0, 1)), survey.words, markers=markers)
+            return TranslationPreprocessor(joint, joint, profile.build())
+        source, target = (config.learn(texts((side,)), survey.words, markers=markers) for side in (0, 1))
+        return TranslationPreprocessor(source, target, profile.build())
 
     @staticmethod
-    def _pairs(survey: Survey) -> Iterator[tuple[str, str, Record]]:
-        """The training pairs, each translation a pair of its own."""
+    def _pairs(survey: Survey, masked: bool = False) -> Iterator[tuple[str, str, Record]]:
+        """The training pairs, each translation a pair of its own; with markers for what is copied if `masked`."""
         for record in survey.records():
             source, *targets = record.fields
             for target in targets:
-                yield source, target, record
+                yield (*(mask_pair(source, target) if masked else (source, target)), record)
 
     def encode(self, survey: Survey, preprocessor: TranslationPreprocessor, folder: Path) -> None:
         sides = preprocessor.source, preprocessor.target
         encoders, vocabulary = [side.encode for side in sides], max(side.size for side in sides)
         longest = self.data.max_tokens
-        self.write_corpus(survey, folder, self._pairs(survey), *encoders, vocabulary=vocabulary, longest=longest)
+        pairs = self._pairs(survey, masked=preprocessor.masks)
+        self.write_corpus(survey, folder, pairs, *encoders, vocabulary=vocabulary, longest=longest)
         self.report.vocabulary = preprocessor.source.size
 
     # ── opening and use ───────────────────────────────────────────────────────────────────────────────────────────
@@ -289,6 +313,13 @@ def read_examples(files: PairFiles) -> tuple[Examples, tuple[str, ...]]:
         raise DataError(f"{files}: has no sentence pairs to evaluate with")
     notes = [f"left out of {files}: {count:,} ({in_words(reason, 'pair')})" for reason, count in passed.items()]
     return examples, (*files.notes, *notes)
+
+
+def _enough_to_mask(survey: Survey) -> bool:
+    """Whether so many pairs have something to copy that a model can learn to."""
+    every = max(1, len(survey) // MASK_SAMPLE)
+    sample = (record.fields for _, record in survey.at(slice(None, None, every)))
+    return every * sum(mask_pair(*fields[:2])[0] != fields[0] for fields in sample) >= ENOUGH_MASKED
 
 
 def simplified(text: str) -> str:

@@ -56,7 +56,7 @@ class TranslationModel(GenerativeModel):
         limit = int(config["model"]["max_length"])
         self.source_tokenizer, self.target_tokenizer = preprocessor.source, preprocessor.target
         engine = TorchEngine(self.network, device)
-        self.translator = Translator(engine, preprocessor.source, preprocessor.target, limit)
+        self.translator = Translator(engine, preprocessor, limit, config.get("data", {}).get("source_language"))
 
     def use_engine(self, engine: str = "auto", quantize: str | None = None, precision: str = "float32") -> None:
         """Choose what computes translations: `torch` in a precision, `ctranslate2` with quantized weights, or `auto`.
@@ -150,7 +150,7 @@ class TranslationModel(GenerativeModel):
         """Greedy translations of a sample of the dev set: chrF++, BLEU, and the loss of the references."""
         sources, references = zip(*self.sample(dev, size), strict=True)
         # An untrained model babbles up to the length limit, so the limit is low here.
-        config = DecodeConfig(beam=1, max_ratio=1.2)
+        config = DecodeConfig(beam=1, max_ratio=1.2, recover=False)
         outputs = [t.text for t in self.translator.translate(sources, config, progress=self._report(len(sources)))]
         shown = min(range(len(sources)), key=lambda i: abs(len(sources[i].split()) - 8))
         example = (sources[shown], outputs[shown], references[shown][0])

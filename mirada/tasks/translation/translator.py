@@ -12,16 +12,21 @@ from typing import Any
 from mirada.data.batching import similar
 from mirada.data.checks import has_invalid_bytes
 from mirada.data.language import UNSPACED
-from mirada.data.sentences import sentences
-from mirada.data.tokenizer import Tokenizer
+from mirada.data.masking import Masked
+from mirada.data.profile import SEVERAL
 from mirada.decoding import DecodeConfig, Hypothesis
 from mirada.engines import Engine, GenerationSettings
 from mirada.errors import InputError
 from mirada.metrics.translation import TranslationScores
 from mirada.tasks.model import GeneratedText
+from mirada.tasks.translation.data import TranslationPreprocessor
+from mirada.tasks.translation.flags import FLAGS, faults, is_copy, other_language
+from mirada.tasks.translation.pieces import Cutter, Piece, stripped
 
 LONGEST_TEXT = 1_000_000
 """Characters in a text, beyond which it is refused."""
+NO_REPEAT = 3
+"""Tokens in a row that a translation may not repeat, once it has looped."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,11 @@ class Translation(GeneratedText):
     key = "translation"
     parts: int = 0
     """How many parts its overlong sentences were translated in."""
+    flags: tuple[str, ...] = ()
+    """What it should be checked for: see `mirada.tasks.translation.flags`."""
+
+    def values(self) -> dict[str, Any]:
+        return {**super().values(), "flags": list(self.flags)}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Translation:
@@ -40,24 +50,10 @@ class Translation(GeneratedText):
             values["score"],
             tuple((other["text"], other["score"]) for other in values["alternatives"]),
             values["complete"],
+            flags=tuple(values.get("flags", ())),
             notes=tuple(values.get("notes", ())),
             problem=values.get("problem"),
         )
-
-
-@dataclass
-class _Piece:
-    """A part of a text that the model can take: a sentence, or a part of a long one."""
-
-    text: int
-    """Which of the texts it belongs to."""
-    start: int
-    end: int
-    ids: list[int]
-    prefix: list[int]
-    best: list[tuple[str, float]] = field(default_factory=list)
-    """Its n best translations with their scores."""
-    complete: bool = True
 
 
 @dataclass
@@ -67,7 +63,7 @@ class _Text:
     mark: str = ""
     """The language mark (>>fra<<) in front of each of its sentences."""
     problem: str | None = None
-    pieces: list[_Piece] = field(default_factory=list)
+    pieces: list[Piece] = field(default_factory=list)
     parts: int = 0
     """How many parts its overlong sentences were split into."""
     notes: list[str] = field(default_factory=list)
@@ -76,8 +72,14 @@ class _Text:
 class Translator:
     """Translates texts with an engine and the tokenizers of its languages."""
 
-    def __init__(self, engine: Engine, source: Tokenizer, target: Tokenizer, max_length: int):
-        self.engine, self.source, self.target, self.max_length = engine, source, target, max_length
+    def __init__(
+        self, engine: Engine, preprocessor: TranslationPreprocessor, max_length: int, language: str | None = None
+    ):
+        """`language` is that of the sources, if it is known."""
+        self.engine, self.max_length, self.language = engine, max_length, language
+        self.source, self.target = preprocessor.source, preprocessor.target
+        self.profile = preprocessor.profile
+        self.cutter = Cutter(preprocessor.profile, preprocessor.masks, language)
         self.longest = max_length - 1
         """The most source tokens that the model takes, without EOS."""
 
@@ -93,9 +95,16 @@ class Translator:
         A blank text gives a blank one. A sentence that is too long for the model is split at a comma or a space; where
         it has none the text is refused (`Translation.problem`). `progress` gets the number of texts that are done.
         """
-        work = self._cut(texts, self._forced(prefix), config.split)
-        self._decode([piece for found in work for piece in found.pieces], config, progress)
+        work = self._cut(texts, self._forced(prefix), self.splits(config))
+        pieces = [piece for found in work for piece in found.pieces]
+        self._decode(pieces, config, progress)
         return [self._join(text, found) for text, found in zip(texts, work, strict=True)]
+
+    def splits(self, config: DecodeConfig) -> bool:
+        """Whether texts are split into sentences: unless told, if the model was trained on single ones."""
+        if config.split is not None:
+            return config.split
+        return self.profile is None or self.profile.sentences < SEVERAL
 
     def _forced(self, prefix: str) -> list[int]:
         """The ids of a prefix, without white space at its end: the next word brings its own."""
@@ -109,31 +118,29 @@ class Translator:
     # ── cutting ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _cut(self, texts: Sequence[str], prefix: list[int], split: bool) -> list[_Text]:
-        """Split every text into pieces; the prefix belongs to the first."""
-        faults = map(_fault, texts)
-        work = [_Text("" if fault else self._mark(text), fault) for text, fault in zip(texts, faults, strict=True)]
-        spans = [
-            (number, *span)
-            for number, (text, found) in enumerate(zip(texts, work, strict=True))
-            if not found.problem
-            for span in (sentences(text) if split else _whole(text))
-        ]
-        encoded = self.source.encode([_said(texts[number], work[number], *span) for number, *span in spans])
-        for (number, start, end), ids in zip(spans, encoded, strict=True):
-            found = work[number]
-            pieces = list(self._shortened(texts[number], found, _Piece(number, start, end, ids, [])))
+        """Cut the texts into pieces that the model can take."""
+        work = [_Text(problem=_fault(text)) for text in texts]
+        waiting = []
+        for number, (text, found) in enumerate(zip(texts, work, strict=True)):
+            if not found.problem:
+                found.mark = self._mark(text)
+                waiting += list(self.cutter.cut(number, text, split))
+        self._encode(waiting, work)
+        for piece in waiting:
+            found = work[piece.text]
+            pieces = list(self._shortened(texts[piece.text], work, piece))
             if len(pieces) > 1:
                 found.parts += len(pieces)
                 found.notes.append(
-                    f"a sentence has {len(ids):,} tokens and the model takes {self.longest:,}: it was translated in "
-                    f"{len(pieces)} parts"
+                    f"a sentence has {len(piece.ids):,} tokens and the model takes {self.longest:,}: it was translated "
+                    f"in {len(pieces)} parts"
                 )
-            if worst := max((len(piece.ids) for piece in pieces if len(piece.ids) > self.longest), default=0):
+            if worst := max((len(part.ids) for part in pieces if len(part.ids) > self.longest), default=0):
                 found.problem = (
                     f"has a sentence with {worst:,} tokens and no place to cut it; the model takes at most "
                     f"{self.longest:,}"
                 )
-            found.pieces += [piece for piece in pieces if piece.ids]  # none if all of it is invisible
+            found.pieces += [part for part in pieces if part.ids]  # none if all of it is invisible
         for found in work:
             if found.problem:
                 found.pieces, found.notes = [], []
@@ -141,50 +148,104 @@ class Translator:
                 found.pieces[0].prefix = prefix
         return work
 
+    def _encode(self, pieces: Sequence[Piece], work: Sequence[_Text]) -> None:
+        """Give pieces their ids, each preceded by the language mark of its text."""
+        read = [_marked(piece.masked.text, work[piece.text].mark) for piece in pieces]
+        for piece, ids in zip(pieces, self.source.encode(read), strict=True):
+            piece.ids = ids
+
     def _mark(self, text: str) -> str:
         """The mark at the beginning of a text that tells a multilingual model its target language (>>fra<<)."""
         mark = _MARK.match(text) if self.source.unit == "pieces" else None
         ids = self.source.encode([mark[1]])[0] if mark else []
         return mark[1] if mark and len(ids) == 1 and ids[0] != self.source.unknown else ""
 
-    def _shortened(self, text: str, found: _Text, piece: _Piece) -> Iterator[_Piece]:
+    def _shortened(self, text: str, work: Sequence[_Text], piece: Piece) -> Iterator[Piece]:
         """Split a piece into parts that the model takes, or that cannot be split any further."""
         waiting = [piece]
         while waiting:
             piece = waiting.pop()
-            place = _middle(text[piece.start : piece.end]) if len(piece.ids) > self.longest else None
+            place = _middle(piece.source) if len(piece.ids) > self.longest else None
             if place is None:
                 yield piece
                 continue
-            sides = [_stripped(text, piece.start, piece.start + place), _stripped(text, piece.start + place, piece.end)]
-            encoded = self.source.encode([_said(text, found, *side) for side in sides])
-            halves = [_Piece(piece.text, *side, ids, []) for side, ids in zip(sides, encoded, strict=True)]
+            cut = piece.start + place
+            sides = [stripped(text, piece.start, cut), stripped(text, cut, piece.end)]
+            halves = [self.cutter.piece(piece.text, text, *side) for side in sides]
+            self._encode(halves, work)
             waiting += reversed(halves)
 
     # ── translating ───────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _decode(self, pieces: Sequence[_Piece], config: DecodeConfig, progress: Callable[[int], None]) -> None:
+    def _decode(self, pieces: Sequence[Piece], config: DecodeConfig, progress: Callable[[int], None]) -> None:
         """Give every piece its n best translations; those with a prefix are in batches of their own."""
         left = Counter(piece.text for piece in pieces)
         done = 0
         for group in ([p for p in pieces if p.prefix], [p for p in pieces if not p.prefix]):
-            for numbers in similar([len(piece.ids) for piece in group], self.engine.cells // config.width):
-                chosen = [group[number] for number in numbers]
+            for chosen in self._batches(group, config):
                 for piece, best in zip(chosen, self._generate(chosen, config), strict=True):
-                    texts = self.target.decode([hypothesis.tokens for hypothesis in best])
-                    piece.best = [(text, hypothesis.score) for text, hypothesis in zip(texts, best, strict=True)]
-                    piece.complete = best[0].complete
+                    self._take(piece, best)
+                if config.recover and not config.sample:
+                    self._recover([piece for piece in chosen if piece.flags], config)
                 left.subtract(piece.text for piece in chosen)
                 done += sum(1 for number in {piece.text for piece in chosen} if not left[number])
                 progress(done)
 
+    def _batches(self, pieces: Sequence[Piece], config: DecodeConfig) -> Iterator[list[Piece]]:
+        """Pieces of similar length, as many at a time as suit the engine."""
+        for numbers in similar([len(piece.ids) for piece in pieces], self.engine.cells // config.width):
+            yield [pieces[number] for number in numbers]
+
+    def _take(self, piece: Piece, best: Sequence[Hypothesis]) -> None:
+        """Give a piece its translations, and the flags of the first."""
+        texts = self.target.decode([hypothesis.tokens for hypothesis in best])
+        piece.best = [(piece.finish(text), each.score) for text, each in zip(texts, best, strict=True)]
+        piece.complete = best[0].complete
+        piece.flags = self._faults(piece, best[0], texts[0])
+
+    @staticmethod
+    def _faults(piece: Piece, hypothesis: Hypothesis, text: str) -> set[str]:
+        found = faults(piece.source, piece.masked, piece.ids, text, hypothesis.tokens)
+        return found if hypothesis.complete else found | {"cut"}
+
+    def _recover(self, pieces: Sequence[Piece], config: DecodeConfig) -> None:
+        """Search again for pieces whose translation has a fault; the first hypothesis without one is taken.
+
+        What loops may not repeat three tokens. Where a marker got lost, the spans themselves are given to the model.
+        """
+        every = config.model_copy(update={"n_best": config.beam})
+        looping = [piece for piece in pieces if piece.flags & {"repetition", "cut"}]
+        self._retry(looping, every, no_repeat_ngram=NO_REPEAT)
+        self._retry([piece for piece in pieces if "lost" in piece.flags], every)
+        lost = [piece for piece in pieces if "lost" in piece.flags and piece.masked.spans and not piece.case]
+        plain = [replace(piece, masked=Masked(piece.source)) for piece in lost]
+        for piece, ids in zip(plain, self.source.encode([piece.source for piece in plain]), strict=True):
+            piece.ids = ids
+        self._retry([piece for piece in plain if 0 < len(piece.ids) <= self.longest], every)
+        unmasked = {(piece.text, piece.start): piece for piece in plain if not piece.flags}
+        for piece in pieces:
+            if other := unmasked.get((piece.text, piece.start)):
+                piece.best, piece.complete, piece.flags = other.best, other.complete, other.flags
+
+    def _retry(self, pieces: Sequence[Piece], config: DecodeConfig, no_repeat_ngram: int = 0) -> None:
+        for chosen in self._batches(pieces, config):
+            for piece, best in zip(chosen, self._generate(chosen, config, no_repeat_ngram), strict=True):
+                texts = self.target.decode([hypothesis.tokens for hypothesis in best])
+                for text, hypothesis in zip(texts, best, strict=True):
+                    left = self._faults(piece, hypothesis, text)
+                    if left < piece.flags:
+                        piece.best = [(piece.finish(text), hypothesis.score), *piece.best[1:]]
+                        piece.complete, piece.flags = hypothesis.complete, left
+                    if not left:
+                        break
+
     def _generate(
-        self, pieces: Sequence[_Piece], config: DecodeConfig, attention: bool = False
+        self, pieces: Sequence[Piece], config: DecodeConfig, no_repeat_ngram: int = 0, attention: bool = False
     ) -> list[list[Hypothesis]]:
         most = [int(config.max_ratio * len(piece.ids)) + 20 for piece in pieces]  # tokens, EOS included
         room = [self.max_length - len(piece.prefix) for piece in pieces]
         limits = [max(1, min(pair)) for pair in zip(most, room, strict=True)]
-        settings = GenerationSettings(config, limits, attention=attention)
+        settings = GenerationSettings(config, limits, no_repeat_ngram=no_repeat_ngram, attention=attention)
         return self.engine.generate([piece.ids for piece in pieces], [piece.prefix for piece in pieces], settings)
 
     def attend(self, text: str, config: DecodeConfig) -> tuple[list[int], Hypothesis]:
@@ -197,12 +258,11 @@ class Translator:
 
     # ── joining ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-    @staticmethod
-    def _join(text: str, found: _Text) -> Translation:
-        """Join the translations of a text's pieces with the white space between them."""
+    def _join(self, text: str, found: _Text) -> Translation:
+        """Join the translations of a text's pieces with what is between them, white space and tags."""
         pieces = found.pieces
         if found.problem or not pieces:
-            return Translation("", problem=found.problem)
+            return Translation(text if "<" in text and not found.problem else "", problem=found.problem)
         before, after = text[: pieces[0].start], text[pieces[-1].end :]
         gaps = [text[one.end : other.start] for one, other in pairwise(pieces)]
         options = []
@@ -216,7 +276,13 @@ class Translator:
         if cut:
             part = f", {cut} of its {len(pieces)} sentences" if len(pieces) > 1 else ""
             notes.append(f"the translation was cut at the length limit{part}; allow more with decode.max_ratio")
-        return Translation(*options[0], tuple(options), not cut, found.parts, notes=tuple(notes))
+        flags = set().union(*(piece.flags for piece in pieces))
+        if is_copy(text, options[0][0]):
+            flags.add("copied")
+        if other_language(self.language, text):
+            flags.add("language")
+        ordered = tuple(flag for flag in FLAGS if flag in flags)
+        return Translation(*options[0], tuple(options), not cut, found.parts, ordered, notes=tuple(notes))
 
 
 def _fault(text: str) -> str | None:
@@ -231,20 +297,9 @@ def _fault(text: str) -> str | None:
 _MARK = re.compile(r"\s*(>>[^<>\s]+<<)")
 
 
-def _said(text: str, found: _Text, start: int, end: int) -> str:
+def _marked(text: str, mark: str) -> str:
     """A part of a text, preceded by the text's language mark."""
-    part = text[start:end]
-    return part if part.startswith(found.mark) else f"{found.mark} {part}"
-
-
-def _whole(text: str) -> list[tuple[int, int]]:
-    return [_stripped(text, 0, len(text))] if text.strip() else []
-
-
-def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
-    """The part of a text without the white space at its ends."""
-    part = text[start:end]
-    return start + len(part) - len(part.lstrip()), end - (len(part) - len(part.rstrip()))
+    return text if text.startswith(mark) else f"{mark} {text}"
 
 
 def with_notes(scores: TranslationScores, found: Sequence[Translation]) -> TranslationScores:

@@ -1,0 +1,195 @@
+"""What the source texts of a translator's training data are like: their letter case, their words, their sentences.
+
+A translator uses it to read texts that are written in another way: all in capitals, with names that it has never seen,
+several sentences in a line.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import zlib
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import BaseModel, Field
+
+from mirada.data.sentences import sentences
+from mirada.errors import BundleError
+from mirada.parsing import load_json
+
+MAX_NAMES = 20_000
+MAX_KNOWN = 500_000
+"""Distinct words that are remembered, those of the first texts first."""
+SAMPLED = 50
+"""Sentences are counted in every fiftieth text."""
+SEVERAL = 1.5
+"""Sentences in a text on average, from which a model is given whole lines."""
+NOUNS = 0.2
+"""The share of all words that are names from which capital letters do not tell names."""
+CASED = 0.7
+"""The share of texts that begin with a capital letter from which that is the rule."""
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+
+Case = Literal["upper", "title", "lower"]
+
+
+class _File(BaseModel):
+    capitalized: Annotated[float, Field(ge=0, le=1)]
+    sentences: Annotated[float, Field(ge=0, le=1e6)]
+    names: Annotated[dict[str, str], Field(max_length=MAX_NAMES)]
+    known: Annotated[str, Field(max_length=6 * MAX_KNOWN)]
+
+
+@dataclass(frozen=True)
+class Profile:
+    """How source texts are written."""
+
+    capitalized: float = 0.0
+    """The share of texts that begin with a capital letter."""
+    sentences: float = 1.0
+    """How many sentences a text has on average."""
+    names: dict[str, str] = field(default_factory=dict, repr=False)
+    """How words are usually written that have capital letters inside a sentence, by their form in small letters."""
+    known: bytes = field(default=b"", repr=False)
+    """A hash of 32 bits for each word that occurs, in small letters, in ascending order."""
+
+    # ── files ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def to_json(self) -> str:
+        known = base64.b64encode(self.known).decode()
+        values = {"capitalized": self.capitalized, "sentences": self.sentences, "names": self.names, "known": known}
+        return json.dumps(values, ensure_ascii=False, indent=1, sort_keys=True)
+
+    @classmethod
+    def load(cls, path: Path, content: bytes) -> Profile:
+        found: _File = load_json(content, _File, path, BundleError)
+        try:
+            known = base64.b64decode(found.known, validate=True)
+            np.frombuffer(known, "<u4")
+        except ValueError:
+            raise BundleError(f"{path}: is damaged (its list of known words)") from None
+        return cls(found.capitalized, found.sentences, found.names, known)
+
+    # ── words ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    @cached_property
+    def _hashes(self) -> frozenset[int]:
+        return frozenset(np.frombuffer(self.known, "<u4").tolist())
+
+    def knows(self, word: str) -> bool:
+        """Whether the word occurs in the texts, in any case."""
+        return _hash(word.lower()) in self._hashes
+
+    def is_unknown_name(self, sentence: str, word: str, start: int) -> bool:
+        """Whether the word at a place of a sentence is a name that the texts do not have: such a word is copied.
+
+        Any word may begin a sentence with a capital letter: there it is a name if the next one has one as well. Where
+        nouns have capital letters, as in German, nothing is known to be a name.
+        """
+        if not self._hashes or len(self.names) > NOUNS * len(self._hashes) or not word[0].isupper():
+            return False
+        if not any(map(str.isalnum, sentence[:start])):
+            following = sentence[start + len(word) :].lstrip()
+            if not following[:1].isupper():
+                return False
+        return not self.knows(word)
+
+    # ── letter case ───────────────────────────────────────────────────────────────────────────────────────────────
+
+    def case_of(self, text: str) -> Case | None:
+        """The case of a sentence that is written in another way than the texts usually are; None if it is not."""
+        if self.capitalized < CASED:
+            return None
+        words = [word for word in _WORD.findall(text) if word.lower() != word.upper()]
+        letters = "".join(words)
+        if letters.isupper():
+            return "upper" if len(words) > 1 or (len(letters) > 3 and not self._usual(letters).isupper()) else None
+        if letters.islower():
+            return "lower" if len(words) > 1 else None
+        long = [word for word in words if len(word) > 3]
+        plain = [word for word in words[1:] if len(word) > 3 and self.knows(word) and self._usual(word).islower()]
+        if len(long) > 2 and len(plain) > 1 and all(word[0].isupper() for word in long):
+            return "title"
+        return None
+
+    def sentence_case(self, text: str) -> str:
+        """A sentence as it is usually written: small letters, but for names and its beginning."""
+        plain = _WORD.sub(lambda found: self._usual(found[0]), text)
+        first = _WORD.search(plain)
+        if first is None:
+            return plain
+        place = first.start()
+        return plain[:place] + plain[place].upper() + plain[place + 1 :]
+
+    def _usual(self, word: str) -> str:
+        small = word.lower()
+        return self.names.get(small, small)
+
+
+def in_case(text: str, case: Case | None) -> str:
+    """A translation in the letter case of its source."""
+    if case == "upper":
+        return text.upper()
+    if case == "lower":
+        return text.lower()
+    if case == "title":
+        return _WORD.sub(lambda found: found[0][0].upper() + found[0][1:] if len(found[0]) > 3 else found[0], text)
+    return text
+
+
+class ProfileBuilder:
+    """Collects what texts are like, one text after another."""
+
+    def __init__(self) -> None:
+        self.texts = self.cased = self.capitals = self.counted = self.found = 0
+        self.inside: Counter[str] = Counter()
+        self.hashes: set[int] = set()
+        self._seen: set[str] = set()
+
+    def add(self, text: str) -> None:
+        if self.texts % SAMPLED == 0:
+            self.counted += 1
+            self.found += len(sentences(text))
+        self.texts += 1
+        words = text.split(" ")
+        first = words[0]
+        if first[:1].isalpha() and first[0].lower() != first[0].upper():
+            self.cased += 1
+            self.capitals += first[0].isupper()
+        if len(self._seen) < MAX_KNOWN:
+            self._seen.update(words)
+        self.inside.update(words[1:])
+
+    def build(self) -> Profile:
+        hashes = {_hash(word.lower()) for text in self._seen for word in _WORD.findall(text)}
+        known = np.sort(np.fromiter(hashes, "<u4", len(hashes)))
+        return Profile(
+            capitalized=round(self.capitals / max(1, self.cased), 4),
+            sentences=round(self.found / max(1, self.counted), 4),
+            names=self._names(),
+            known=known.astype("<u4").tobytes(),
+        )
+
+    def _names(self) -> dict[str, str]:
+        forms: Counter[str] = Counter()
+        for chunk, count in self.inside.items():
+            for word in _WORD.findall(chunk):
+                forms[word] += count
+        best: dict[str, str] = {}
+        for word, count in forms.items():
+            other = best.get(word.lower())
+            if other is None or count > forms[other] or (count == forms[other] and word < other):
+                best[word.lower()] = word
+        names = [(forms[usual], small, usual) for small, usual in best.items() if usual != small and forms[usual] > 1]
+        return {small: usual for _, small, usual in sorted(names, reverse=True)[:MAX_NAMES]}
+
+
+def _hash(word: str) -> int:
+    return zlib.crc32(word.encode("utf-8", "surrogatepass"))

@@ -1,0 +1,77 @@
+"""Flags: what a translation should be checked for, found without a reference.
+
+repetition   words are repeated over and over, and not in the source
+cut          it reached the length limit
+lost         a number, address, placeholder, tag or other span of the source is missing
+copied       it is the source again
+language     the source is not in the model's language
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mirada.data import language
+from mirada.data.masking import Masked, spans
+from mirada.data.placeholders import found, key
+
+FLAGS = ("repetition", "cut", "lost", "copied", "language")
+MANY = {1: 4}
+"""How often n tokens in a row must be repeated to be a loop; OFTEN where nothing is said."""
+OFTEN, LONGEST = 3, 8
+"""Times, and tokens of the longest loop that is looked for."""
+SURE = 0.95
+"""Probability from which a text counts as one in another language."""
+
+
+def loops(ids: Sequence[int]) -> bool:
+    """Whether a sequence repeats the same few tokens over and over."""
+    if len(set(ids)) == len(ids):
+        return False
+    for size in range(1, min(LONGEST, len(ids) // OFTEN) + 1):
+        run, needed = 0, size * (MANY.get(size, OFTEN) - 1)
+        for one, other in zip(ids, ids[size:], strict=False):
+            run = run + 1 if one == other else 0
+            if run >= needed:
+                return True
+    return False
+
+
+def lost(source: str, translation: str) -> bool:
+    """Whether a number, an address, a placeholder or another span of a sentence is missing in its translation."""
+    if any(character.isdecimal() for character in source) or spans(source):
+        there, here = found(source), found(translation)
+        for kind, items in there.items():
+            left = [key(item) for item in here[kind]]
+            for item in map(key, items):
+                if item not in left:
+                    return kind != "number" or len(item) > 1  # "2" may have become "two"
+                left.remove(item)
+        return any(
+            translation.count(source[span.start : span.end]) < 1 for span in spans(source) if span.kind != "number"
+        )
+    return False
+
+
+def is_copy(source: str, translation: str) -> bool:
+    """Whether a translation is the source again: three words or more, and none that could be a name."""
+    words = source.casefold().split()
+    return len(words) > 2 and words == translation.casefold().split() and any(word.islower() for word in source.split())
+
+
+def faults(source: str, masked: Masked, ids: Sequence[int], output: str, tokens: Sequence[int]) -> set[str]:
+    """What is wrong with a hypothesis: the text `output` with markers, of these tokens."""
+    flags = set()
+    if loops(tokens) and not loops(ids):
+        flags.add("repetition")
+    if not masked.intact(output) or lost(source, masked.restore(output)):
+        flags.add("lost")
+    return flags
+
+
+def other_language(tag: str | None, text: str) -> bool:
+    """Whether a text is clearly in another language than the one with this tag."""
+    if not tag or not language.known(tag):
+        return False
+    seen = language.guess(text, SURE)
+    return seen is not None and seen != language.primary(tag) and not language.related(seen, language.primary(tag))

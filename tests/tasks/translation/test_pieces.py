@@ -1,0 +1,80 @@
+"""How a text is cut into what a model reads, and its translations get case, spans and tags back."""
+
+from __future__ import annotations
+
+import pytest
+
+from mirada.data.masking import MARKERS
+from mirada.data.profile import Profile
+from mirada.tasks.translation.pieces import Cutter, Piece
+from tests.data.test_profile import PROFILE
+
+
+def cut(text: str, *, profile: Profile | None = PROFILE, masks: bool = True, split: bool = True) -> list[Piece]:
+    return list(Cutter(profile, masks, "en").cut(0, text, split))
+
+
+def read(text: str) -> list[str]:
+    """The pieces of a text as the model reads them, markers shown as their numbers."""
+    shown = str.maketrans({marker: f"[{number}]" for number, marker in enumerate(MARKERS)})
+    return [piece.masked.text.translate(shown) for piece in cut(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("The cat sleeps. It stops at 12:30.", ["The cat sleeps.", "It stops at [0]."]),
+        ("<p>The cat sleeps.</p> <p>It stops.</p>", ["The cat sleeps.", "It stops."]),
+        ("The <b>cat</b> sleeps.<br>It stops.", ["The [0]cat[1] sleeps.", "It stops."]),
+        ("The cat<br>sleeps.", ["The cat[0]sleeps."]),
+        ("<b>The cat</b> sleeps.", ["[0]The cat[1] sleeps."]),
+        ("<i><b>The cat.</b></i>", ["The cat."]),
+        ("<b>The</b> <b>cat</b>", ["[0]The[1] [2]cat[3]"]),
+        ('See <a href="https://x.y/a. B">this. Or</a> that.', ["See [0]this.", "Or[0] that."]),
+        ("Mail a.b@c.org. The cat sleeps.", ["Mail [0].", "The cat sleeps."]),
+        ("THE CAT SLEEPS AT 12:30. The cat.", ["The cat sleeps at [0].", "The cat."]),
+        ("I saw Kowalski in Boston.", ["I saw [0] in Boston."]),
+        ("Kowalski sleeps.", ["Kowalski sleeps."]),
+        ("Jana Kowalski sleeps.", ["[0] [1] sleeps."]),
+        ("  \n ", []),
+        ("<br/>", []),
+    ],
+)
+def test_what_the_model_reads(text: str, pieces: list[str]) -> None:
+    assert read(text) == pieces
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<p>THE CAT at 12:30.</p> And <b>Kowalski</b>!",
+        "One. Two? <i>Three.</i> https://a.b/c?d=e. %s {x}",
+        "tom saw the cat",
+        "TOM SAW THE USA AT 12:30",
+    ],
+)
+def test_pieces_that_translate_to_themselves_give_the_text_back(text: str) -> None:
+    found, end = "", 0
+    for piece in cut(text):
+        assert text[piece.start : piece.end] == piece.source
+        found += text[end : piece.start] + piece.finish(piece.masked.text)
+        end = piece.end
+    assert found + text[end:] == text
+
+
+def test_a_text_may_be_one_piece() -> None:
+    (piece,) = cut(" One. Two. ", split=False)
+    assert (piece.source, piece.start) == ("One. Two.", 1)
+
+
+def test_a_model_without_markers_and_profile_reads_texts_as_they_are() -> None:
+    (piece,) = cut("KOWALSKI AT 12:30", profile=None, masks=False)
+    assert piece.masked.text == piece.source == "KOWALSKI AT 12:30"
+    assert piece.finish("gracias") == "gracias"
+
+
+@pytest.mark.parametrize(
+    ("text", "copied"), [("12:30", True), ("https://a.b/c", True), ("👍 !", True), ("at 12:30", False)]
+)
+def test_what_has_no_words_is_copied(text: str, copied: bool) -> None:
+    assert cut(text)[0].copied is copied
