@@ -44,6 +44,8 @@ class DecodeConfig(Section):
     split: bool | None = None
     """Translate each sentence of a text by itself; false gives the model the whole text. Default: as the model was
     trained, on single sentences or on longer texts."""
+    words: bool = False
+    """Measure the probability of each word of a translation."""
     recover: bool = True
     """Search again where a translation repeats itself, reaches the length limit or lost a number, address, placeholder
     or other span, and take a hypothesis without that fault."""

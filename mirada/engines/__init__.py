@@ -46,6 +46,10 @@ class Engine(ABC):
         with, for captions an image. The tokens of a hypothesis begin with the source's prefix.
         """
 
+    def score(self, sources: Sequence[Any], targets: Sequence[Sequence[int]]) -> list[list[float]]:
+        """The log probability of each token of the targets, EOS included, given the sources."""
+        raise NotImplementedError
+
     def stream(self, source: Any, prefix: Sequence[int], settings: GenerationSettings) -> Iterator[int]:
         """The tokens that follow the prefix, as they are generated; by default all at the end."""
         yield from self.generate([source], [prefix], settings)[0][0].tokens[len(prefix) :]

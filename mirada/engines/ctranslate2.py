@@ -81,6 +81,9 @@ class CTranslate2Engine(Engine):
                 (found[row],) = self.fallback.generate([sources[row]], [prefixes[row]], alone)
         return found
 
+    def score(self, sources: Sequence[Any], targets: Sequence[Sequence[int]]) -> list[list[float]]:
+        return self.fallback.score(sources, targets)
+
     def _search(
         self, sources: Sequence[Any], prefixes: Sequence[Sequence[int]], limit: int, settings: GenerationSettings
     ) -> list[list[Hypothesis]]:

@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mirada.contracts import EOS, Batch, Generator, State, Step
-from mirada.data.batching import collate
+from mirada.contracts import EOS, Batch, GenerativeNetwork, Generator, State, Step
+from mirada.data.batching import collate, collate_pairs
 from mirada.decoding import Hypothesis, decode, decoding
 from mirada.engines import Engine, GenerationSettings
 from mirada.precision import arithmetic
@@ -48,6 +48,15 @@ class TorchEngine(Engine):
             for row, hypotheses in zip(chosen, results, strict=True):
                 found[row] = _ranked(hypotheses, len(prefixes[row]), settings.limits[row], settings)
         return found
+
+    @torch.inference_mode()
+    def score(self, sources: Sequence[Any], targets: Sequence[Sequence[int]]) -> list[list[float]]:
+        assert isinstance(self.network, GenerativeNetwork)
+        batch = collate_pairs(sources, targets).to(self.device)
+        with arithmetic(self.precision, self.device):
+            logits = self.network(batch)
+        log_p = logits.float().log_softmax(-1).gather(2, batch.target_output.unsqueeze(2)).squeeze(2)  # [B, T]
+        return [row[: len(target) + 1] for row, target in zip(log_p.tolist(), targets, strict=True)]
 
     def stream(self, source: Any, prefix: Sequence[int], settings: GenerationSettings) -> Iterator[int]:
         if settings.decode.width > 1:

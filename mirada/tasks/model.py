@@ -163,6 +163,8 @@ class DecodeOptions(TypedDict, total=False):
     """When sampling: the same text and seed give the same sample. Default 0."""
     split: bool | None
     """Translate each sentence of a text by itself. Default: if the model was trained on single sentences."""
+    words: bool | None
+    """Measure the probability of each word of a translation (`words`)."""
     recover: bool | None
     """Search again where a translation loops or lost something. Default true."""
 

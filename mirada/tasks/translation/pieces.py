@@ -36,8 +36,14 @@ class Piece:
     prefix: list[int] = field(default_factory=list)
     best: list[tuple[str, float]] = field(default_factory=list)
     """Its n best translations with their scores."""
+    tokens: list[int] = field(default_factory=list)
+    """Those of the first."""
     complete: bool = True
     flags: set[str] = field(default_factory=set)
+    confidence: float = 0.0
+    """The mean probability of a token."""
+    words: list[tuple[str, float]] = field(default_factory=list)
+    """The words of the first translation with their probabilities."""
 
     def finish(self, text: str) -> str:
         """A translation of the masked text as one of the piece: in its case, with its spans."""

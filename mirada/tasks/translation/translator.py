@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
-from mirada.data.batching import similar
 from mirada.data.checks import has_invalid_bytes
 from mirada.data.language import UNSPACED
-from mirada.data.masking import Masked
 from mirada.data.profile import SEVERAL
 from mirada.decoding import DecodeConfig, Hypothesis
-from mirada.engines import Engine, GenerationSettings
+from mirada.engines import Engine
 from mirada.errors import InputError
 from mirada.metrics.translation import TranslationScores
+from mirada.predictions import ranked
 from mirada.tasks.model import GeneratedText
 from mirada.tasks.translation.data import TranslationPreprocessor
-from mirada.tasks.translation.flags import FLAGS, faults, is_copy, other_language
+from mirada.tasks.translation.flags import FLAGS, is_copy, other_language
 from mirada.tasks.translation.pieces import Cutter, Piece, stripped
+from mirada.tasks.translation.search import Search
 
 LONGEST_TEXT = 1_000_000
 """Characters in a text, beyond which it is refused."""
-NO_REPEAT = 3
-"""Tokens in a row that a translation may not repeat, once it has looped."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +35,14 @@ class Translation(GeneratedText):
     """How many parts its overlong sentences were translated in."""
     flags: tuple[str, ...] = ()
     """What it should be checked for: see `mirada.tasks.translation.flags`."""
+    confidence: float = 0.0
+    """The mean probability of a token in the sentence that the model is least sure of."""
+    words: tuple[tuple[str, float], ...] = field(default=(), repr=False)
+    """Its words with their probabilities, where they were asked for (`words=True`)."""
 
     def values(self) -> dict[str, Any]:
-        return {**super().values(), "flags": list(self.flags)}
+        found = {**super().values(), "flags": list(self.flags), "confidence": round(self.confidence, 4)}
+        return {**found, "words": ranked(self.words, "word", "probability")} if self.words else found
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Translation:
@@ -51,6 +53,7 @@ class Translation(GeneratedText):
             tuple((other["text"], other["score"]) for other in values["alternatives"]),
             values["complete"],
             flags=tuple(values.get("flags", ())),
+            confidence=values.get("confidence", 0.0),
             notes=tuple(values.get("notes", ())),
             problem=values.get("problem"),
         )
@@ -76,12 +79,22 @@ class Translator:
         self, engine: Engine, preprocessor: TranslationPreprocessor, max_length: int, language: str | None = None
     ):
         """`language` is that of the sources, if it is known."""
-        self.engine, self.max_length, self.language = engine, max_length, language
+        self.max_length, self.language = max_length, language
         self.source, self.target = preprocessor.source, preprocessor.target
+        self.search = Search(engine, self.source, self.target, max_length)
         self.profile = preprocessor.profile
         self.cutter = Cutter(preprocessor.profile, preprocessor.masks, language)
         self.longest = max_length - 1
         """The most source tokens that the model takes, without EOS."""
+
+    @property
+    def engine(self) -> Engine:
+        """What computes translations."""
+        return self.search.engine
+
+    @engine.setter
+    def engine(self, engine: Engine) -> None:
+        self.search.engine = engine
 
     def translate(
         self,
@@ -97,7 +110,7 @@ class Translator:
         """
         work = self._cut(texts, self._forced(prefix), self.splits(config))
         pieces = [piece for found in work for piece in found.pieces]
-        self._decode(pieces, config, progress)
+        self.search(pieces, config, progress)
         return [self._join(text, found) for text, found in zip(texts, work, strict=True)]
 
     def splits(self, config: DecodeConfig) -> bool:
@@ -175,86 +188,13 @@ class Translator:
             self._encode(halves, work)
             waiting += reversed(halves)
 
-    # ── translating ───────────────────────────────────────────────────────────────────────────────────────────────
-
-    def _decode(self, pieces: Sequence[Piece], config: DecodeConfig, progress: Callable[[int], None]) -> None:
-        """Give every piece its n best translations; those with a prefix are in batches of their own."""
-        left = Counter(piece.text for piece in pieces)
-        done = 0
-        for group in ([p for p in pieces if p.prefix], [p for p in pieces if not p.prefix]):
-            for chosen in self._batches(group, config):
-                for piece, best in zip(chosen, self._generate(chosen, config), strict=True):
-                    self._take(piece, best)
-                if config.recover and not config.sample:
-                    self._recover([piece for piece in chosen if piece.flags], config)
-                left.subtract(piece.text for piece in chosen)
-                done += sum(1 for number in {piece.text for piece in chosen} if not left[number])
-                progress(done)
-
-    def _batches(self, pieces: Sequence[Piece], config: DecodeConfig) -> Iterator[list[Piece]]:
-        """Pieces of similar length, as many at a time as suit the engine."""
-        for numbers in similar([len(piece.ids) for piece in pieces], self.engine.cells // config.width):
-            yield [pieces[number] for number in numbers]
-
-    def _take(self, piece: Piece, best: Sequence[Hypothesis]) -> None:
-        """Give a piece its translations, and the flags of the first."""
-        texts = self.target.decode([hypothesis.tokens for hypothesis in best])
-        piece.best = [(piece.finish(text), each.score) for text, each in zip(texts, best, strict=True)]
-        piece.complete = best[0].complete
-        piece.flags = self._faults(piece, best[0], texts[0])
-
-    @staticmethod
-    def _faults(piece: Piece, hypothesis: Hypothesis, text: str) -> set[str]:
-        found = faults(piece.source, piece.masked, piece.ids, text, hypothesis.tokens)
-        return found if hypothesis.complete else found | {"cut"}
-
-    def _recover(self, pieces: Sequence[Piece], config: DecodeConfig) -> None:
-        """Search again for pieces whose translation has a fault; the first hypothesis without one is taken.
-
-        What loops may not repeat three tokens. Where a marker got lost, the spans themselves are given to the model.
-        """
-        every = config.model_copy(update={"n_best": config.beam})
-        looping = [piece for piece in pieces if piece.flags & {"repetition", "cut"}]
-        self._retry(looping, every, no_repeat_ngram=NO_REPEAT)
-        self._retry([piece for piece in pieces if "lost" in piece.flags], every)
-        lost = [piece for piece in pieces if "lost" in piece.flags and piece.masked.spans and not piece.case]
-        plain = [replace(piece, masked=Masked(piece.source)) for piece in lost]
-        for piece, ids in zip(plain, self.source.encode([piece.source for piece in plain]), strict=True):
-            piece.ids = ids
-        self._retry([piece for piece in plain if 0 < len(piece.ids) <= self.longest], every)
-        unmasked = {(piece.text, piece.start): piece for piece in plain if not piece.flags}
-        for piece in pieces:
-            if other := unmasked.get((piece.text, piece.start)):
-                piece.best, piece.complete, piece.flags = other.best, other.complete, other.flags
-
-    def _retry(self, pieces: Sequence[Piece], config: DecodeConfig, no_repeat_ngram: int = 0) -> None:
-        for chosen in self._batches(pieces, config):
-            for piece, best in zip(chosen, self._generate(chosen, config, no_repeat_ngram), strict=True):
-                texts = self.target.decode([hypothesis.tokens for hypothesis in best])
-                for text, hypothesis in zip(texts, best, strict=True):
-                    left = self._faults(piece, hypothesis, text)
-                    if left < piece.flags:
-                        piece.best = [(piece.finish(text), hypothesis.score), *piece.best[1:]]
-                        piece.complete, piece.flags = hypothesis.complete, left
-                    if not left:
-                        break
-
-    def _generate(
-        self, pieces: Sequence[Piece], config: DecodeConfig, no_repeat_ngram: int = 0, attention: bool = False
-    ) -> list[list[Hypothesis]]:
-        most = [int(config.max_ratio * len(piece.ids)) + 20 for piece in pieces]  # tokens, EOS included
-        room = [self.max_length - len(piece.prefix) for piece in pieces]
-        limits = [max(1, min(pair)) for pair in zip(most, room, strict=True)]
-        settings = GenerationSettings(config, limits, no_repeat_ngram=no_repeat_ngram, attention=attention)
-        return self.engine.generate([piece.ids for piece in pieces], [piece.prefix for piece in pieces], settings)
-
     def attend(self, text: str, config: DecodeConfig) -> tuple[list[int], Hypothesis]:
         """The source ids of one sentence and its best hypothesis, with the attention weights that chose it."""
         (found,) = self._cut([text], [], split=False)
         if len(found.pieces) != 1:
             fault = found.problem or (f"has more than {self.longest:,} tokens" if found.pieces else "is empty")
             raise InputError(f"attention is shown for one sentence at a time: the text {fault}")
-        return found.pieces[0].ids, self._generate(found.pieces, config, attention=True)[0][0]
+        return found.pieces[0].ids, self.search.generate(found.pieces, config, attention=True)[0][0]
 
     # ── joining ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -281,8 +221,16 @@ class Translator:
             flags.add("copied")
         if other_language(self.language, text):
             flags.add("language")
-        ordered = tuple(flag for flag in FLAGS if flag in flags)
-        return Translation(*options[0], tuple(options), not cut, found.parts, ordered, notes=tuple(notes))
+        return Translation(
+            *options[0],
+            tuple(options),
+            complete=not cut,
+            parts=found.parts,
+            flags=tuple(flag for flag in FLAGS if flag in flags),
+            confidence=min(piece.confidence for piece in pieces),
+            words=tuple(word for piece in pieces for word in piece.words),
+            notes=tuple(notes),
+        )
 
 
 def _fault(text: str) -> str | None:

@@ -1,0 +1,119 @@
+"""Searches the translations of pieces with an engine, and once more where the first one has a fault."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from mirada.data.batching import similar
+from mirada.data.masking import Masked
+from mirada.data.tokenizer import Tokenizer
+from mirada.decoding import DecodeConfig, Hypothesis
+from mirada.engines import Engine, GenerationSettings
+from mirada.tasks.translation.flags import faults
+from mirada.tasks.translation.pieces import Piece
+
+NO_REPEAT = 3
+"""Tokens in a row that a translation may not repeat, once it has looped."""
+
+
+class Search:
+    """Gives pieces their translations, with flags and confidence."""
+
+    def __init__(self, engine: Engine, source: Tokenizer, target: Tokenizer, max_length: int):
+        self.engine, self.source, self.target, self.max_length = engine, source, target, max_length
+
+    def __call__(self, pieces: Sequence[Piece], config: DecodeConfig, progress: Callable[[int], None]) -> None:
+        """Give every piece its n best translations; those with a prefix are in batches of their own."""
+        left = Counter(piece.text for piece in pieces)
+        done = 0
+        for piece in pieces:
+            if piece.copied and not piece.prefix:
+                piece.best, piece.confidence = [(piece.source, 0.0)] * config.n_best, 1.0
+                left[piece.text] -= 1
+        for group in ([p for p in pieces if p.prefix], [p for p in pieces if not p.prefix and not p.best]):
+            for chosen in self._batches(group, config):
+                for piece, best in zip(chosen, self.generate(chosen, config), strict=True):
+                    texts = self.target.decode([hypothesis.tokens for hypothesis in best])
+                    piece.best = [(piece.finish(text), each.score) for text, each in zip(texts, best, strict=True)]
+                    self._take(piece, best[0], _faults(piece, best[0], texts[0]))
+                if config.recover and not config.sample:
+                    self._recover([piece for piece in chosen if piece.flags], config)
+                if config.words:
+                    self._measure_words(chosen)
+                left.subtract(piece.text for piece in chosen)
+                done += sum(1 for number in {piece.text for piece in chosen} if not left[number])
+                progress(done)
+
+    def generate(
+        self, pieces: Sequence[Piece], config: DecodeConfig, no_repeat_ngram: int = 0, attention: bool = False
+    ) -> list[list[Hypothesis]]:
+        """The n best hypotheses of each piece."""
+        most = [int(config.max_ratio * len(piece.ids)) + 20 for piece in pieces]  # tokens, EOS included
+        room = [self.max_length - len(piece.prefix) for piece in pieces]
+        limits = [max(1, min(pair)) for pair in zip(most, room, strict=True)]
+        settings = GenerationSettings(config, limits, no_repeat_ngram=no_repeat_ngram, attention=attention)
+        return self.engine.generate([piece.ids for piece in pieces], [piece.prefix for piece in pieces], settings)
+
+    def _batches(self, pieces: Sequence[Piece], config: DecodeConfig) -> Iterator[list[Piece]]:
+        """Pieces of similar length, as many at a time as suit the engine."""
+        for numbers in similar([len(piece.ids) for piece in pieces], self.engine.cells // config.width):
+            yield [pieces[number] for number in numbers]
+
+    @staticmethod
+    def _take(piece: Piece, hypothesis: Hypothesis, flags: set[str]) -> None:
+        """Make a hypothesis the translation of a piece."""
+        piece.tokens, piece.complete, piece.flags = hypothesis.tokens, hypothesis.complete, flags
+        length = len(hypothesis.tokens) - len(piece.prefix) + 1
+        piece.confidence = math.exp(hypothesis.log_probability / max(1, length))
+
+    # ── once more ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _recover(self, pieces: Sequence[Piece], config: DecodeConfig) -> None:
+        """Search again for pieces whose translation has a fault, among all hypotheses of the beam.
+
+        What loops may not repeat three tokens. Where a marker got lost, the model gets the spans themselves.
+        """
+        every = config.model_copy(update={"n_best": config.beam})
+        self._retry([piece for piece in pieces if piece.flags & {"repetition", "cut"}], every, NO_REPEAT)
+        self._retry([piece for piece in pieces if "lost" in piece.flags], every)
+        lost = [piece for piece in pieces if "lost" in piece.flags and piece.masked.spans and not piece.case]
+        plain = [replace(piece, masked=Masked(piece.source)) for piece in lost]
+        for piece, ids in zip(plain, self.source.encode([piece.source for piece in plain]), strict=True):
+            piece.ids = ids
+        self._retry([piece for piece in plain if 0 < len(piece.ids) < self.max_length], every)
+        for piece, other in zip(lost, plain, strict=True):
+            if not other.flags:
+                vars(piece).update(vars(other))
+
+    def _retry(self, pieces: Sequence[Piece], config: DecodeConfig, no_repeat_ngram: int = 0) -> None:
+        """Give pieces the first hypothesis that has fewer faults than their translation, or none."""
+        for chosen in self._batches(pieces, config):
+            for piece, best in zip(chosen, self.generate(chosen, config, no_repeat_ngram), strict=True):
+                texts = self.target.decode([hypothesis.tokens for hypothesis in best])
+                for text, hypothesis in zip(texts, best, strict=True):
+                    left = _faults(piece, hypothesis, text)
+                    if left < piece.flags:
+                        piece.best = [(piece.finish(text), hypothesis.score), *piece.best[1:]]
+                        self._take(piece, hypothesis, left)
+
+    # ── words ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _measure_words(self, pieces: Sequence[Piece]) -> None:
+        """Give pieces the probability of each word of their translation: that of all its tokens."""
+        scores = self.engine.score([piece.ids for piece in pieces], [piece.tokens for piece in pieces])
+        for piece, found in zip(pieces, scores, strict=True):
+            words: list[tuple[str, float]] = []
+            for text, log_p in zip(self.target.pieces(piece.tokens), found, strict=False):
+                if words and self.target.unit == "subwords" and not text.startswith(" "):
+                    words[-1] = words[-1][0] + text, words[-1][1] + log_p
+                else:
+                    words.append((text.strip(), log_p))
+            piece.words = [(piece.finish(word), math.exp(log_p)) for word, log_p in words]
+
+
+def _faults(piece: Piece, hypothesis: Hypothesis, text: str) -> set[str]:
+    found = faults(piece.source, piece.masked, piece.ids, text, hypothesis.tokens)
+    return found if hypothesis.complete else found | {"cut"}
