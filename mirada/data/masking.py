@@ -23,8 +23,8 @@ MARKERS = "".join(map(chr, range(0xE000, 0xE00C)))
 """The most spans of a sentence that are masked, and their markers."""
 MARKER = re.compile(f"[{MARKERS[0]}-{MARKERS[-1]}]")
 
-NAMES_MASKED = 8
-"""Every eighth pair has its shared names masked."""
+NAMES_MASKED = 4
+"""Every fourth pair has its shared names masked."""
 
 _EMOJI = "\U0001f000-\U0001faff\u2600-\u27bf\u2b05-\u2b55\u231a-\u23ff"
 _SPAN = re.compile(
@@ -40,14 +40,16 @@ _SPAN = re.compile(
         | (?:[A-Za-z]:\\|~?/)(?:[\w.-]+[\\/])+[\w.-]*                     # C:\\x\\y /usr/bin
         | (?=[A-Z-]*\d)(?=[\d-]*[A-Z])[A-Z\d]+(?:[-.][A-Z\d]+)*           # B-52 ISO9001 COVID-19
       )(?![\w-]))
-    | (?P<number>(?<![\w.,])\+?(?:
+    | (?P<number>(?<![\w.,])[+$€£¥]?(?:
           \d{{1,3}}(?:[ \u00a0\u2009\u202f]\d{{3}})+(?!\d)(?:[.,٫]\d+)?   # 1 000 000
         | \d+(?:[.,:/'’·٫٬–-]\d+)+                                        # 12.50 14:30 12/05/2026 555-0199
-        | \d{{3,}}
-      )(?![\d\w]))""",
+        | \d{{2,}} | (?<=[$€£¥])\d | \d(?=[%€£])
+      )[%€£]?(?!\w))""",
     re.VERBOSE,
 )
-_QUICK = re.compile(rf"[@<&%{{_\\/#\ue000-\uf8ff{_EMOJI}]|\d(?:\d\d|[.,:'’·٫٬–-]\d|[A-Z])|[A-Z]-?\d|\.[a-z]|[Ww]{{3}}")
+_QUICK = re.compile(
+    rf"[@<&%{{_\\/#\ue000-\uf8ff{_EMOJI}]|[$€£¥]\d|\d(?:\d|[%€£]|[.,:'’·٫٬–-]\d|[A-Z])|[A-Z]-?\d|\.[a-z]|[Ww]{{3}}"
+)
 """What a text with a span must have: most have nothing of it."""
 _CLOCK = re.compile(r"\d{1,2}[AP]M")
 _NAME = re.compile(r"(?<![\w'’-])[^\W\d_][^\W\d_'’-]{2,}(?![\w'’-])")
@@ -71,13 +73,18 @@ def spans(text: str, is_name: Callable[[str, int], bool] | None = None) -> list[
                 end = start + len(without_punctuation(match[0]))
             if end > start and not _CLOCK.fullmatch(match[0]):
                 found.append(Span(start, end, kind))
-    if is_name is not None:
-        taken = [(span.start, span.end) for span in found]
-        for match in _NAME.finditer(text):
-            free = all(match.end() <= start or end <= match.start() for start, end in taken)
-            if free and is_name(match[0], match.start()):
-                found.append(Span(match.start(), match.end(), "name"))
-        found.sort()
+    return sorted([*found, *_names(text, found, is_name)]) if is_name is not None else found
+
+
+def _names(text: str, taken: Sequence[Span], is_name: Callable[[str, int], bool]) -> list[Span]:
+    """The names outside of other spans; those that follow each other are one."""
+    found: list[Span] = []
+    for match in _NAME.finditer(text):
+        start, end = match.span()
+        if all(end <= span.start or span.end <= start for span in taken) and is_name(match[0], start):
+            if found and text[found[-1].end : start] == " ":
+                start = found.pop().start
+            found.append(Span(start, end, "name"))
     return found
 
 
@@ -103,10 +110,17 @@ class Masked:
         return sorted(MARKER.findall(text)) == list(MARKERS[: len(self.spans)])
 
 
-def mask(text: str, found: Sequence[Span]) -> Masked:
-    """The text with markers for its first spans, as many as there are markers."""
-    chosen = found[: len(MARKERS)]
-    return Masked(_replaced(text, chosen, MARKERS), tuple(text[span.start : span.end] for span in chosen))
+def mask(text: str, found: Sequence[Span], tags: Sequence[str] = ()) -> Masked:
+    """The text with markers for its first spans, as many as there are markers; the first tags become `tags`."""
+    chosen, kept = [], list[str]()
+    markers, left = iter(MARKERS), list(tags)[::-1]
+    for span in found:
+        tagged = left and span.kind == "placeholder" and text[span.start] == "<"
+        marker = left.pop() if tagged else next(markers, None)
+        if marker is not None:
+            chosen.append((span, marker))
+            kept += [] if tagged else [text[span.start : span.end]]
+    return Masked(_replaced(text, chosen), tuple(kept))
 
 
 def mask_pair(source: str, target: str) -> tuple[str, str]:
@@ -129,7 +143,7 @@ def mask_pair(source: str, target: str) -> tuple[str, str]:
     for text, marker in zip(_texts(source, ours), markers, strict=True):
         owners.setdefault(text, []).append(marker)
     there = "".join(owners[text].pop(0) for text in _texts(target, theirs))
-    return _replaced(source, ours, markers), _replaced(target, theirs, there)
+    return _replaced(source, zip(ours, markers, strict=True)), _replaced(target, zip(theirs, there, strict=True))
 
 
 def _shared_names(source: str, target: str) -> Callable[[str, int], bool]:
@@ -163,9 +177,9 @@ def _drawn(count: int, number: int) -> str:
     return drawn
 
 
-def _replaced(text: str, found: Sequence[Span], markers: str) -> str:
+def _replaced(text: str, found: Iterable[tuple[Span, str]]) -> str:
     parts, end = list[str](), 0
-    for span, marker in zip(found, markers, strict=False):
+    for span, marker in found:
         parts += [text[end : span.start], marker]
         end = span.end
     return "".join([*parts, text[end:]])

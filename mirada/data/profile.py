@@ -93,7 +93,7 @@ class Profile:
         Any word may begin a sentence with a capital letter: there it is a name if the next one has one as well. Where
         nouns have capital letters, as in German, nothing is known to be a name.
         """
-        if not self._hashes or len(self.names) > NOUNS * len(self._hashes) or not word[0].isupper():
+        if not self._hashes or len(self.names) > max(100, NOUNS * len(self._hashes)) or not word[0].isupper():
             return False
         if not any(map(str.isalnum, sentence[:start])):
             following = sentence[start + len(word) :].lstrip()

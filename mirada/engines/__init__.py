@@ -7,6 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+import numpy.typing as npt
+
 from mirada.decoding import DecodeConfig, Hypothesis
 
 
@@ -48,6 +51,13 @@ class Engine(ABC):
 
     def score(self, sources: Sequence[Any], targets: Sequence[Sequence[int]]) -> list[list[float]]:
         """The log probability of each token of the targets, EOS included, given the sources."""
+        raise NotImplementedError
+
+    def attention(self, sources: Sequence[Any], targets: Sequence[Sequence[int]]) -> list[npt.NDArray[np.float32]]:
+        """How much each token of a target looks at each of its source when it is chosen, ends included: [T+1, S+1].
+
+        It is the mean over all layers and heads; a model without attention looks at all tokens alike.
+        """
         raise NotImplementedError
 
     def stream(self, source: Any, prefix: Sequence[int], settings: GenerationSettings) -> Iterator[int]:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
@@ -83,6 +84,9 @@ class CTranslate2Engine(Engine):
 
     def score(self, sources: Sequence[Any], targets: Sequence[Sequence[int]]) -> list[list[float]]:
         return self.fallback.score(sources, targets)
+
+    def attention(self, sources: Sequence[Any], targets: Sequence[Sequence[int]]) -> list[npt.NDArray[np.float32]]:
+        return self.fallback.attention(sources, targets)
 
     def _search(
         self, sources: Sequence[Any], prefixes: Sequence[Sequence[int]], limit: int, settings: GenerationSettings

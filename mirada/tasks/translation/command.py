@@ -73,6 +73,10 @@ def translate(
     split: Annotated[
         bool | None, typer.Option(help="Translate each sentence of a line by itself.", show_default="--split")
     ] = None,
+    flags: Annotated[
+        bool, typer.Option("--flags", help="Add columns: what to check each translation for, and its confidence.")
+    ] = False,
+    words: Annotated[bool, typer.Option("--words", help="With --json, add the probability of each word.")] = False,
     json_: Json = False,
     engine: Annotated[
         str | None,
@@ -105,13 +109,18 @@ def translate(
     for asked, option in ((keep_damaged, "--keep-damaged"), (skip_broken, "--skip-broken"), (force, "--force")):
         if asked and not catalogs:
             raise UsageError(f"{option}: is about gettext catalogs (--file app.po, --file locale); leave it out")
+    if words and not json_:
+        raise UsageError("--words: is shown with --json; add it, or leave it out")
+    if flags and (n_best or 1) > 1:
+        raise UsageError("--flags: is for one translation a line; leave out --n-best, or use --json")
     given = Given(texts, file, as_text=as_text or catalogs)
     check_new(out, "--out")
     how = {"engine": engine, "quantize": quantize, "precision": precision}
     model = load(bundle, device, threads, TranslationModel, **how)
     decode: dict[str, Any] = {"beam": beam, "n_best": n_best, "temperature": temperature, "top_k": top_k}
-    decode |= {"top_p": top_p, "seed": seed, "sample": sample or None, "split": split}
-    job = job_of("translate", bundle, prefix=prefix, **how, **model.decode_config(**decode).model_dump())
+    decode |= {"top_p": top_p, "seed": seed, "sample": sample or None, "split": split, "words": words or None}
+    job = job_of("translate", bundle, prefix=prefix, flags=flags, **how, **model.decode_config(**decode).model_dump())
+    shown = (lambda found: found.with_columns()) if flags else (lambda found: found)
     if file is not None and catalogs:
         options = {"keep_damaged": keep_damaged, "skip_broken": skip_broken, "force": force, "json_": json_}
         _fill(model, file, out, job, decode, **options)
@@ -122,7 +131,7 @@ def translate(
         given,
         out,
         job,
-        lambda lines: model.translate(lines.texts, prefix=prefix, progress=lines.progress, **decode),
+        lambda lines: map(shown, model.translate(lines.texts, prefix=prefix, progress=lines.progress, **decode)),
         json_,
     )
 

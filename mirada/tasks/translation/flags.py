@@ -20,7 +20,7 @@ MANY = {1: 4}
 """How often n tokens in a row must be repeated to be a loop; OFTEN where nothing is said."""
 OFTEN, LONGEST = 3, 8
 """Times, and tokens of the longest loop that is looked for."""
-SURE = 0.95
+SURE = 0.9
 """Probability from which a text counts as one in another language."""
 
 
@@ -59,12 +59,15 @@ def is_copy(source: str, translation: str) -> bool:
     return len(words) > 2 and words == translation.casefold().split() and any(word.islower() for word in source.split())
 
 
-def faults(source: str, masked: Masked, ids: Sequence[int], output: str, tokens: Sequence[int]) -> set[str]:
-    """What is wrong with a hypothesis: the text `output` with markers, of these tokens."""
+def faults(
+    source: str, masked: Masked, ids: Sequence[int], output: str, tokens: Sequence[int], needed: Sequence[str] = ()
+) -> set[str]:
+    """What is wrong with a hypothesis: the text `output` with markers, of these tokens; it must have what is needed."""
     flags = set()
     if loops(tokens) and not loops(ids):
         flags.add("repetition")
-    if not masked.intact(output) or lost(source, masked.restore(output)):
+    text = masked.restore(output)
+    if not masked.intact(output) or lost(source, text) or any(span not in text for span in needed):
         flags.add("lost")
     return flags
 

@@ -17,6 +17,7 @@ from mirada.data.language import primary
 from mirada.data.masking import MARKER, Masked, Span, mask, spans
 from mirada.data.profile import Case, Profile, in_case
 from mirada.data.sentences import sentences
+from mirada.tasks.translation.tags import MAX_TAGS, NO_TAGS, TAG, Tags, pairs, take_out
 
 
 @dataclass
@@ -30,8 +31,11 @@ class Piece:
     source: str
     """Its text as it stands there."""
     masked: Masked
-    """The same with markers for spans, in the case that the model knows."""
+    """The same with markers for spans and without tags, in the case that the model knows."""
+    tags: Tags = NO_TAGS
     case: Case | None = None
+    needed: tuple[str, ...] = ()
+    """Spans that a translation must have although they are not masked."""
     ids: list[int] = field(default_factory=list)
     prefix: list[int] = field(default_factory=list)
     best: list[tuple[str, float]] = field(default_factory=list)
@@ -46,8 +50,14 @@ class Piece:
     """The words of the first translation with their probabilities."""
 
     def finish(self, text: str) -> str:
-        """A translation of the masked text as one of the piece: in its case, with its spans."""
-        return self.masked.restore(in_case(text, self.case))
+        """A translation of the masked text as one of the piece: in its case, with its spans and tags."""
+        text = self.masked.restore(in_case(text, self.case))
+        return TAG.sub(lambda found: self.tags.texts[ord(found[0]) - 0xE100], text) if self.tags.texts else text
+
+    @property
+    def plain(self) -> str:
+        """Its text without tags, in the case that the model knows."""
+        return self.masked.restore(self.masked.text)
 
     @property
     def copied(self) -> bool:
@@ -63,7 +73,7 @@ class Cutter:
 
     def cut(self, number: int, text: str, split: bool) -> Iterator[Piece]:
         """The sentences of a text, or all of it as one piece unless `split`."""
-        found = spans(text) if self.masks or split else []
+        found = spans(text)
         outline = _outline(text, found)
         places = sentences(outline, self.language) if split else [(0, len(text))]
         for start, end in places:
@@ -75,13 +85,20 @@ class Cutter:
         """The part [start, end) of a text as the model reads it."""
         source, profile = text[start:end], self.profile
         case = profile.case_of(MARKER.sub("", source)) if profile else None
-        masked = Masked(source)
-        if self.masks:
-            names = partial(profile.is_unknown_name, source) if profile and case is None else None
-            masked = mask(source, spans(source, names))
+        names = partial(profile.is_unknown_name, source) if self.masks and profile and case is None else None
+        found = spans(source, names)
+        if not self.masks:  # tags need no markers
+            found = [] if TAG.search(source) else [span for span in found if is_tag(source, span)][:MAX_TAGS]
+        tags = [source[span.start : span.end] for span in found if is_tag(source, span)][:MAX_TAGS]
+        masked = mask(source, found, [chr(0xE100 + place) for place in range(len(tags))])
         if case and profile:
             masked = Masked(profile.sentence_case(masked.text), masked.spans)
-        return Piece(number, start, end, source, masked, case)
+        plain, taken = take_out(masked.text, tags)
+        return Piece(number, start, end, source, Masked(plain, masked.spans), taken, case)
+
+
+def is_tag(text: str, span: Span) -> bool:
+    return span.kind == "placeholder" and text[span.start] == "<"
 
 
 def stripped(text: str, start: int, end: int) -> tuple[int, int]:
@@ -92,9 +109,12 @@ def stripped(text: str, start: int, end: int) -> tuple[int, int]:
 
 # ── tags ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-_CLOSING = re.compile(r"</")
-_EMPTY = re.compile(r"<(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)\b|<[^<>]*/>", re.IGNORECASE)
-_NAME = re.compile(r"</?([^\s/>]+)")
+_BREAK = re.compile(
+    r"</?(?:address|article|aside|blockquote|br|dd|div|dl|dt|figcaption|figure|footer|form|h[1-6]|header|hr|li|main|nav|ol"
+    r"|p|pre|section|table|tbody|td|tfoot|th|thead|tr|ul)\b",
+    re.IGNORECASE,
+)
+"""Tags that end a line."""
 
 
 def _outline(text: str, found: Sequence[Span]) -> str:
@@ -103,10 +123,18 @@ def _outline(text: str, found: Sequence[Span]) -> str:
     for span in found:
         if span.kind in ("address", "placeholder"):
             tag = text[span.start : span.end]
-            filler = " " if _EMPTY.match(tag) else "’" if tag.startswith("</") else "#" if tag.startswith("<") else "X"
-            parts += [text[end : span.start], filler * len(tag)]
+            parts += [text[end : span.start], _filler(tag) * len(tag)]
             end = span.end
     return "".join([*parts, text[end:]]) if parts else text
+
+
+def _filler(span: str) -> str:
+    """A character that ends a sentence where a span does, or can stand at its beginning or end if a tag can."""
+    if not span.startswith("<"):
+        return "X"
+    if _BREAK.match(span):
+        return "\n"
+    return "’" if span.startswith("</") else "#"
 
 
 def _inside(text: str, start: int, end: int, found: Sequence[Span]) -> tuple[int, int]:
@@ -114,34 +142,17 @@ def _inside(text: str, start: int, end: int, found: Sequence[Span]) -> tuple[int
     tags = [span for span in found if start <= span.start and span.end <= end and text[span.start] == "<"]
     if not tags:
         return start, end
-    pairs = _pairs(text, tags)
+    partners = pairs([text[span.start : span.end] for span in tags])
     first, last = 0, len(tags) - 1
     while first <= last:
         opens, closes = tags[first].start == start, tags[last].end == end
-        if opens and pairs[first] is None:
+        if opens and partners[first] is None:
             start, first = tags[first].end, first + 1
-        elif closes and pairs[last] is None:
+        elif closes and partners[last] is None:
             end, last = tags[last].start, last - 1
-        elif opens and closes and pairs[first] == last:
+        elif opens and closes and partners[first] == last:
             start, end, first, last = tags[first].end, tags[last].start, first + 1, last - 1
         else:
             break
         start, end = stripped(text, start, end)
     return start, end
-
-
-def _pairs(text: str, tags: Sequence[Span]) -> list[int | None]:
-    """For each tag the one that it opens or closes with, if that is there."""
-    partner: list[int | None] = [None] * len(tags)
-    waiting: list[tuple[str, int]] = []
-    for place, span in enumerate(tags):
-        tag = text[span.start : span.end]
-        name = _NAME.match(tag)
-        if name is None or _EMPTY.match(tag):
-            continue
-        if not _CLOSING.match(tag):
-            waiting.append((name[1].lower(), place))
-        elif waiting and waiting[-1][0] == name[1].lower():
-            _, other = waiting.pop()
-            partner[place], partner[other] = other, place
-    return partner

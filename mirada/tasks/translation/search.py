@@ -14,6 +14,7 @@ from mirada.decoding import DecodeConfig, Hypothesis
 from mirada.engines import Engine, GenerationSettings
 from mirada.tasks.translation.flags import faults
 from mirada.tasks.translation.pieces import Piece
+from mirada.tasks.translation.tags import put_back
 
 NO_REPEAT = 3
 """Tokens in a row that a translation may not repeat, once it has looped."""
@@ -37,12 +38,15 @@ class Search:
             for chosen in self._batches(group, config):
                 for piece, best in zip(chosen, self.generate(chosen, config), strict=True):
                     texts = self.target.decode([hypothesis.tokens for hypothesis in best])
-                    piece.best = [(piece.finish(text), each.score) for text, each in zip(texts, best, strict=True)]
+                    piece.best = [(text, each.score) for text, each in zip(texts, best, strict=True)]
                     self._take(piece, best[0], _faults(piece, best[0], texts[0]))
                 if config.recover and not config.sample:
                     self._recover([piece for piece in chosen if piece.flags], config)
                 if config.words:
                     self._measure_words(chosen)
+                self._place_tags([piece for piece in chosen if piece.tags.texts])
+                for piece in chosen:
+                    piece.best = [(piece.finish(text), score) for text, score in piece.best]
                 left.subtract(piece.text for piece in chosen)
                 done += sum(1 for number in {piece.text for piece in chosen} if not left[number])
                 progress(done)
@@ -80,8 +84,8 @@ class Search:
         self._retry([piece for piece in pieces if piece.flags & {"repetition", "cut"}], every, NO_REPEAT)
         self._retry([piece for piece in pieces if "lost" in piece.flags], every)
         lost = [piece for piece in pieces if "lost" in piece.flags and piece.masked.spans and not piece.case]
-        plain = [replace(piece, masked=Masked(piece.source)) for piece in lost]
-        for piece, ids in zip(plain, self.source.encode([piece.source for piece in plain]), strict=True):
+        plain = [replace(piece, masked=Masked(piece.plain), needed=piece.masked.spans) for piece in lost]
+        for piece, ids in zip(plain, self.source.encode([piece.masked.text for piece in plain]), strict=True):
             piece.ids = ids
         self._retry([piece for piece in plain if 0 < len(piece.ids) < self.max_length], every)
         for piece, other in zip(lost, plain, strict=True):
@@ -96,8 +100,22 @@ class Search:
                 for text, hypothesis in zip(texts, best, strict=True):
                     left = _faults(piece, hypothesis, text)
                     if left < piece.flags:
-                        piece.best = [(piece.finish(text), hypothesis.score), *piece.best[1:]]
+                        piece.best = [(text, hypothesis.score), *piece.best[1:]]
                         self._take(piece, hypothesis, left)
+
+    # ── tags ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _place_tags(self, pieces: Sequence[Piece]) -> None:
+        """Put the tags of pieces where the words of their translations look at those that they enclose."""
+        wanted = [(piece, place, text) for piece in pieces for place, (text, _) in enumerate(piece.best)]
+        sources = [self.source.tokens(piece.masked.text) for piece, _, _ in wanted]
+        targets = [self.target.tokens(text) for _, _, text in wanted]
+        ids = [[token.id for token in tokens] for tokens in targets]
+        looked = self.engine.attention([[token.id for token in tokens] for tokens in sources], ids) if wanted else []
+        for (piece, place, text), source, target, weights in zip(wanted, sources, targets, looked, strict=True):
+            here, there = ([(token.start, token.end) for token in tokens] for tokens in (source, target))
+            placed = put_back(piece.tags, here, text, there, weights[: len(there), : len(here)])
+            piece.best[place] = placed, piece.best[place][1]
 
     # ── words ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -115,5 +133,5 @@ class Search:
 
 
 def _faults(piece: Piece, hypothesis: Hypothesis, text: str) -> set[str]:
-    found = faults(piece.source, piece.masked, piece.ids, text, hypothesis.tokens)
+    found = faults(piece.plain, piece.masked, piece.ids, text, hypothesis.tokens, piece.needed)
     return found if hypothesis.complete else found | {"cut"}

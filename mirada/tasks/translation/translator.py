@@ -44,6 +44,10 @@ class Translation(GeneratedText):
         found = {**super().values(), "flags": list(self.flags), "confidence": round(self.confidence, 4)}
         return {**found, "words": ranked(self.words, "word", "probability")} if self.words else found
 
+    def with_columns(self) -> Translation:
+        """The same, shown with its flags and its confidence in columns after the text."""
+        return _WithColumns(**vars(self))
+
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Translation:
         """A translation from what `as_dict` made of it."""
@@ -57,6 +61,13 @@ class Translation(GeneratedText):
             notes=tuple(values.get("notes", ())),
             problem=values.get("problem"),
         )
+
+
+class _WithColumns(Translation):
+    """A translation with columns for its flags and its confidence."""
+
+    def as_text(self, number: int = 1) -> str:
+        return f"{super().as_text(number)}\t{', '.join(self.flags)}\t{self.confidence:.2f}"
 
 
 @dataclass

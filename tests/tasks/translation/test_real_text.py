@@ -1,0 +1,89 @@
+"""A model that has learned markers and case, on texts as people write them."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+import mirada
+from mirada.tasks.translation.model import TranslationModel
+from tests import toy
+
+NAMES = ["Tom", "Ana", "Luis", "Eva", "Marco", "Rita", "Pablo", "Nora"]
+
+
+def pairs(count: int) -> list[tuple[str, str]]:
+    """Sentences of the toy language with capitals, full stops, names and times."""
+    chance, rows = random.Random(3), []
+    for source, target in toy.pairs(count, seed=5):
+        name, time = chance.choice(NAMES), f"{chance.randrange(10, 24)}:{chance.randrange(10, 60)}"
+        kind = chance.choice([0, 1, 1, 1, 2, 3])
+        if kind == 0:
+            source, target = f"con {name}, {source} a las {time}", f"with {name}, {target} at {time}"
+        elif kind == 1:
+            source, target = f"{source} con {name}", f"{target} with {name}"
+        elif kind == 2:
+            source, target = f"{source} a las {time}", f"{target} at {time}"
+        rows.append((source[0].upper() + source[1:] + ".", target[0].upper() + target[1:] + "."))
+    return rows
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> TranslationModel:
+    folder = tmp_path_factory.mktemp("real")
+    data = toy.write(folder / "pairs.tsv", pairs(4000))
+    settings = {**toy.TINY, "tokenizer": {"vocabulary": 420}}
+    out = folder / "bundle"
+    return mirada.train(data, out=out, steps=900, settings=settings, source_language="es", target_language="en")
+
+
+def test_the_bundle_knows_what_its_texts_are_like(model: TranslationModel) -> None:
+    assert model.preprocessor.masks
+    profile = mirada.load(model.path, TranslationModel).preprocessor.profile
+    assert profile.capitalized == 1
+    assert profile.sentences == 1
+    assert profile.names["tom"] == "Tom"
+    assert profile.knows("gato")
+
+
+@pytest.mark.parametrize(
+    ("text", "translation"),
+    [
+        ("El gato ve el tren a las 12:30.", "The cat sees the train at 12:30."),
+        ("El gato ve el tren a las https://a.b/c?d=1.", "The cat sees the train at https://a.b/c?d=1."),
+        ("El gato ve el tren con %(name)s.", "The cat sees the train with %(name)s."),
+        ("El gato ve el tren con Zubrowska.", "The cat sees the train with Zubrowska."),
+        ("EL GATO VE EL TREN CON TOM.", "THE CAT SEES THE TRAIN WITH TOM."),
+        ("el gato ve el tren con tom.", "the cat sees the train with tom."),
+        (
+            "<p>El gato ve el tren.</p><p>El lobo ve el gato.</p>",
+            "<p>The cat sees the train.</p><p>The wolf sees the cat.</p>",
+        ),
+        ("El gato ve el tren.  El lobo busca el libro.", "The cat sees the train.  The wolf seeks the book."),
+        ("12:30", "12:30"),
+        ("https://a.b/c", "https://a.b/c"),
+        ("<br>", "<br>"),
+    ],
+)
+def test_real_text(model: TranslationModel, text: str, translation: str) -> None:
+    found = model.translate(text)
+    assert str(found) == translation
+    assert found.flags == ()
+
+
+def test_words_have_probabilities(model: TranslationModel) -> None:
+    found = model.translate("Con Zubrowska, el gato ve el tren a las 12:30.", words=True)
+    assert " ".join(word for word, _ in found.words) == "With Zubrowska, the cat sees the train at 12:30."
+    assert all(0 < probability <= 1 for _, probability in found.words)
+    assert 0.5 < found.confidence <= 1
+    assert found.as_dict()["words"][0]["word"] == "With"
+    assert model.translate("El gato ve el tren.").words == ()
+
+
+def test_masking_can_be_turned_off(tmp_path: Path) -> None:
+    data = toy.write(tmp_path / "pairs.tsv", pairs(400))
+    settings = {**toy.TINY, "data": {"mask": False}}
+    plain = mirada.train(data, out=tmp_path / "plain", steps=2, settings=settings)
+    assert not plain.preprocessor.masks
