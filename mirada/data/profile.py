@@ -11,7 +11,7 @@ import json
 import re
 import zlib
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal
@@ -76,6 +76,14 @@ class Profile:
         except ValueError:
             raise BundleError(f"{path}: is damaged (its list of known words)") from None
         return cls(found.capitalized, found.sentences, found.names, known)
+
+    def merged(self, other: Profile) -> Profile:
+        """This profile with the words of another one."""
+        hashes = np.union1d(np.frombuffer(self.known, "<u4"), np.frombuffer(other.known, "<u4"))
+        names = dict(
+            [*self.names.items(), *(pair for pair in other.names.items() if not self.knows(pair[0]))][:MAX_NAMES]
+        )
+        return replace(self, names=names, known=hashes.astype("<u4").tobytes())
 
     # ── words ─────────────────────────────────────────────────────────────────────────────────────────────────────
 

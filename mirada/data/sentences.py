@@ -8,8 +8,8 @@ A sentence ends
   after ! and ?, or in a line that begins with one itself. A full stop after a title, an abbreviation, an initial or
   the number of an item ends none.
 
-Closing quotes and brackets belong to the sentence before them. The rules are those that many languages share; where
-there is no mark to go by (Thai), a line is one sentence.
+Closing quotes and brackets belong to the sentence before them. The rules are those that many languages share; the
+abbreviations of a language come from sentencex. Where there is no mark to go by (Thai), a line is one sentence.
 """
 
 from __future__ import annotations

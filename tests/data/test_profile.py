@@ -95,6 +95,15 @@ def test_sentences_of_a_text_are_counted() -> None:
     assert PROFILE.sentences == 1
 
 
+def test_a_merged_profile_knows_the_words_of_both() -> None:
+    both = PROFILE.merged(profile_of(["Hier wohnt Jana mit Tom.", "Dort wohnt Jana."]))
+    assert both.knows("jana")
+    assert both.knows("boston")
+    assert both.names["jana"] == "Jana"
+    assert both.names["usa"] == "USA"
+    assert both.capitalized == PROFILE.capitalized
+
+
 def test_a_profile_survives_its_file(tmp_path: Path) -> None:
     assert Profile.load(tmp_path / "profile.json", PROFILE.to_json().encode()) == PROFILE
 

@@ -197,7 +197,7 @@ def test_separate_vocabularies_have_a_tokenizer_each(toy_tsv: Path, tmp_path: Pa
     translator = ctranslate2.Translator(str(tmp_path / "out"))
     (result,) = translator.translate_batch([tokens_of(read, TEXTS[0])], beam_size=1, max_decoding_length=30)
     found = text_of(write, result.hypotheses[0])
-    ours = model.translate(TEXTS[0], beam=1, max_ratio=5.0).text
+    ours = model.translate(TEXTS[0], beam=1, max_ratio=5.0, recover=False).text
     assert len(found) > 5
     assert ours.startswith(found)
     assert "model.tie=output" in refused(

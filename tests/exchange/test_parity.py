@@ -189,7 +189,7 @@ def test_marian_matches_transformers(tmp_path: Path) -> None:
         row = row[: row.index(words["</s>"])]
         assert order[best.tokens[:11]].tolist() == row[:11]  # at the limit both end
     begins = model.target_tokenizer.decode([found[0][0].tokens])[0]  # `translate` goes on where this was cut
-    assert model.translate("el bebé", beam=1).text.startswith(begins)
+    assert model.translate("el bebé", beam=1, recover=False).text.startswith(begins)
 
 
 def test_marian_without_a_bias_has_none(tmp_path: Path) -> None:

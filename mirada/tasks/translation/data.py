@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -249,7 +249,7 @@ class TranslationData(Preparation[Any]):
     def learn(self, survey: Survey) -> TranslationPreprocessor:
         if self.base:
             base: TranslationPreprocessor = self.base
-            return base
+            return replace(base, profile=base.profile and base.profile.merged(self._profile(survey)))
         config = self.built["tokenizer"]
         survey.notify(f"learning {config.unit}", 0, 0)
         every = max(1, 2 * survey.good // LEARN_FROM)
@@ -269,6 +269,13 @@ class TranslationData(Preparation[Any]):
             return TranslationPreprocessor(joint, joint, profile.build())
         source, target = (config.learn(texts((side,)), survey.words, markers=markers) for side in (0, 1))
         return TranslationPreprocessor(source, target, profile.build())
+
+    @staticmethod
+    def _profile(survey: Survey) -> Profile:
+        found = ProfileBuilder()
+        for record in survey.records():
+            found.add(normalize(record.fields[0]))
+        return found.build()
 
     @staticmethod
     def _pairs(survey: Survey, masked: bool = False) -> Iterator[tuple[str, str, Record]]:
