@@ -5,6 +5,7 @@ cut          it reached the length limit
 lost         a number, address, placeholder, tag or other span of the source is missing
 copied       it is the source again
 language     the source is not in the model's language
+uncovered    words of the source have no counterpart (looked for where the probabilities of words are asked for)
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from mirada.data import language
 from mirada.data.masking import Masked, spans
 from mirada.data.placeholders import found, key
 
-FLAGS = ("repetition", "cut", "lost", "copied", "language")
+FLAGS = ("repetition", "cut", "lost", "copied", "language", "uncovered")
 MANY = {1: 4}
 """How often n tokens in a row must be repeated to be a loop; OFTEN where nothing is said."""
 OFTEN, LONGEST = 3, 8

@@ -48,6 +48,8 @@ class Piece:
     """The mean probability of a token."""
     words: list[tuple[str, float]] = field(default_factory=list)
     """The words of the first translation with their probabilities."""
+    uncovered: list[str] = field(default_factory=list)
+    """Words of the source that seem to have no counterpart in it."""
 
     def finish(self, text: str) -> str:
         """A translation of the masked text as one of the piece: in its case, with its spans and tags."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -16,6 +17,9 @@ from mirada.tasks.translation.flags import faults
 from mirada.tasks.translation.pieces import Piece
 from mirada.tasks.translation.tags import put_back
 
+_WORD = re.compile(r"(?<!\S)[^\W\d_]{4,}(?![\w'’-])")
+SCORED = 8192
+"""Tokens of pairs that are scored at a time."""
 NO_REPEAT = 3
 """Tokens in a row that a translation may not repeat, once it has looped."""
 
@@ -121,7 +125,8 @@ class Search:
 
     def _measure_words(self, pieces: Sequence[Piece]) -> None:
         """Give pieces the probability of each word of their translation: that of all its tokens."""
-        scores = self.engine.score([piece.ids for piece in pieces], [piece.tokens for piece in pieces])
+        scores = self._scores([(piece.ids, piece.tokens) for piece in pieces])
+        self._find_uncovered(pieces, [sum(found) for found in scores])
         for piece, found in zip(pieces, scores, strict=True):
             words: list[tuple[str, float]] = []
             for text, log_p in zip(self.target.pieces(piece.tokens), found, strict=False):
@@ -130,6 +135,31 @@ class Search:
                 else:
                     words.append((text.strip(), log_p))
             piece.words = [(piece.finish(word), math.exp(log_p)) for word, log_p in words]
+
+    def _find_uncovered(self, pieces: Sequence[Piece], whole: Sequence[float]) -> None:
+        """Find words of the source without which a translation would be as likely as it is: it may lack them."""
+        shorter = [(number, *one) for number, piece in enumerate(pieces) for one in _without_a_word(piece.masked.text)]
+        ids = self.source.encode([text for _, _, text in shorter])
+        scores = self._scores([(ids[row], pieces[number].tokens) for row, (number, _, _) in enumerate(shorter)])
+        for (number, word, _), found in zip(shorter, scores, strict=True):
+            if sum(found) >= whole[number]:
+                pieces[number].uncovered.append(word)
+                pieces[number].flags.add("uncovered")
+
+    def _scores(self, pairs: Sequence[tuple[list[int], list[int]]]) -> list[list[float]]:
+        """The log probability of each token of targets, given their sources."""
+        found: list[list[float]] = [[] for _ in pairs]
+        for numbers in similar([len(source) + len(target) for source, target in pairs], SCORED):
+            sources, targets = zip(*(pairs[number] for number in numbers), strict=True)
+            for number, scores in zip(numbers, self.engine.score(sources, targets), strict=True):
+                found[number] = scores
+        return found
+
+
+def _without_a_word(text: str) -> Iterator[tuple[str, str]]:
+    """Each word of a text that is long enough to mean something by itself, and the text without it."""
+    for word in _WORD.finditer(text):
+        yield word[0], " ".join(f"{text[: word.start()]}{text[word.end() :]}".split())
 
 
 def _faults(piece: Piece, hypothesis: Hypothesis, text: str) -> set[str]:

@@ -39,10 +39,14 @@ class Translation(GeneratedText):
     """The mean probability of a token in the sentence that the model is least sure of."""
     words: tuple[tuple[str, float], ...] = field(default=(), repr=False)
     """Its words with their probabilities, where they were asked for (`words=True`)."""
+    uncovered: tuple[str, ...] = ()
+    """Words of the source that seem to have no counterpart, where words were asked for."""
 
     def values(self) -> dict[str, Any]:
         found = {**super().values(), "flags": list(self.flags), "confidence": round(self.confidence, 4)}
-        return {**found, "words": ranked(self.words, "word", "probability")} if self.words else found
+        if self.words:
+            found |= {"words": ranked(self.words, "word", "probability"), "uncovered": list(self.uncovered)}
+        return found
 
     def with_columns(self) -> Translation:
         """The same, shown with its flags and its confidence in columns after the text."""
@@ -240,6 +244,7 @@ class Translator:
             flags=tuple(flag for flag in FLAGS if flag in flags),
             confidence=min(piece.confidence for piece in pieces),
             words=tuple(word for piece in pieces for word in piece.words),
+            uncovered=tuple(word for piece in pieces for word in piece.uncovered),
             notes=tuple(notes),
         )
 

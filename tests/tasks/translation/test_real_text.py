@@ -79,7 +79,16 @@ def test_words_have_probabilities(model: TranslationModel) -> None:
     assert all(0 < probability <= 1 for _, probability in found.words)
     assert 0.5 < found.confidence <= 1
     assert found.as_dict()["words"][0]["word"] == "With"
+    assert found.uncovered == ()
     assert model.translate("El gato ve el tren.").words == ()
+
+
+def test_words_of_the_source_that_a_translation_lacks_are_found(model: TranslationModel) -> None:
+    found = model.translate("El gato negro ve el tren nuevo.", prefix="The cat sees the new train.", words=True)
+    assert found.text == "The cat sees the new train."
+    assert "negro" in found.uncovered
+    assert "tren" not in found.uncovered
+    assert found.flags == ("uncovered",)
 
 
 def test_masking_can_be_turned_off(tmp_path: Path) -> None:
