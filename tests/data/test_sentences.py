@@ -72,6 +72,24 @@ def test_sentences_are_told_apart(text: str) -> None:
         assert cut("".join(wanted)) == wanted
 
 
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("de", "Das kostet ca. Zwei Euro.|Danke."),
+        ("pl", "Jest to np. Warszawa.|Tak."),
+        ("ru", "Он живёт на ул. Ленина.|Да."),
+        ("it", "Il sig. Rossi è qui.|Grazie."),
+        ("nl", "Dhr. Jansen is hier.|Dank."),
+        ("en", "Gen. Smith left.|Nobody knows."),
+        ("es", "El Ing. Gómez vino.|Adiós."),
+    ],
+)
+def test_abbreviations_of_a_language_end_no_sentence(language: str, text: str) -> None:
+    whole, wanted = text.replace("|", " "), text.split("|")
+    assert [whole[start:end] for start, end in sentences(whole, language)] == wanted
+    assert cut(whole) != wanted
+
+
 def test_line_breaks_end_sentences() -> None:
     assert cut("Title\n\nEl gato.\r\n  el perro\n") == ["Title", "El gato.", "el perro"]
 
