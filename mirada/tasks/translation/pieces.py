@@ -17,7 +17,7 @@ from mirada.data.language import primary
 from mirada.data.masking import MARKER, Masked, Span, mask, spans
 from mirada.data.profile import Case, Profile, in_case
 from mirada.data.sentences import sentences
-from mirada.tasks.translation.tags import MAX_TAGS, NO_TAGS, TAG, Tags, pairs, take_out
+from mirada.tasks.translation.markup import MAX_TAGS, NO_TAGS, TAG, Tags, pairs, take_out
 
 
 @dataclass

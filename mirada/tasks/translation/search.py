@@ -14,8 +14,8 @@ from mirada.data.tokenizer import Tokenizer
 from mirada.decoding import DecodeConfig, Hypothesis
 from mirada.engines import Engine, GenerationSettings
 from mirada.tasks.translation.flags import faults
+from mirada.tasks.translation.markup import put_back
 from mirada.tasks.translation.pieces import Piece
-from mirada.tasks.translation.tags import put_back
 
 _WORD = re.compile(r"(?<!\S)[^\W\d_]{4,}(?![\w'’-])")
 SCORED = 8192

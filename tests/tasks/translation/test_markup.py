@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mirada.tasks.translation.tags import TAG, Tags, pairs, put_back, take_out
+from mirada.tasks.translation.markup import TAG, Tags, pairs, put_back, take_out
 
 
 def words(text: str) -> list[tuple[int, int]]:
