@@ -206,9 +206,12 @@ class Tokenizer:
         """The id of whatever is not in the vocabulary; subwords can spell everything and have none."""
         return None if self.unit == "subwords" else UNK
 
-    def has_units(self, characters: str) -> bool:
-        """Whether each of these characters is a single unit."""
-        return all(len(ids) == 1 for ids in self._ids(list(characters)))
+    def units(self, character: str) -> list[int]:
+        """The ids of a character that is a subword of its own, without and with a space before it; else none."""
+        spell = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False).pre_tokenize_str
+        ids = [self._backend.token_to_id(spell(text)[0][0]) for text in (character, f" {character}")]
+        found = [id for id in ids if id is not None]
+        return found if len(found) == len(ids) else []
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each text, without BOS or EOS; several cores work on it."""

@@ -69,7 +69,8 @@ class CTranslate2Engine(Engine):
         self, sources: Sequence[Any], prefixes: Sequence[Sequence[int]], settings: GenerationSettings
     ) -> list[list[Hypothesis]]:
         config = settings.decode
-        if settings.attention or config.sample or settings.suppressed or settings.endless or settings.free_end:
+        own = settings.suppressed or settings.endless or settings.free_end or settings.copied
+        if settings.attention or config.sample or own:
             return self.fallback.generate(sources, prefixes, settings)
         found = self._search(sources, prefixes, max(settings.limits, default=1), settings)
         # The limit holds for all sentences of a call: those that passed their own are searched again with it.

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mirada.data.tokenizer import Tokenizer
 from mirada.decoding import DecodeConfig, Hypothesis
@@ -14,7 +16,7 @@ from mirada.engines.torch import TorchEngine
 from mirada.tasks.translation.data import TranslationPreprocessor
 from mirada.tasks.translation.model import TranslationModel
 from mirada.tasks.translation.translator import Translator
-from tests.fake_generator import A, B, C, any_fake, chain, distribution, same
+from tests.fake_generator import A, B, C, D, any_fake, chain, distribution, quick, same, seeds
 
 WORDS = {"hola": "hello", "buenos días": "good morning", "adiós": "goodbye"}
 CPU = torch.device("cpu")
@@ -118,3 +120,44 @@ def test_a_stream_is_what_is_generated() -> None:
         settings = GenerationSettings(config, [8])
         best = engine.generate([[1, A]], [[B]], settings)[0][0]
         assert list(engine.stream([1, A], [B], settings)) == best.tokens[1:]
+
+
+def any_settings(width: int, limit: int, rows: int, **more: Any) -> GenerationSettings:
+    return GenerationSettings(DecodeConfig(beam=width, n_best=width), [limit] * rows, **more)
+
+
+def repeated(tokens: Sequence[int], size: int) -> bool:
+    grams = [tuple(tokens[place : place + size]) for place in range(len(tokens) - size + 1)]
+    return len(grams) != len(set(grams))
+
+
+@given(seeds, st.integers(1, 4), st.integers(2, 3))
+@quick
+def test_no_ngram_is_generated_twice_if_so_asked(seed: int, width: int, size: int) -> None:
+    engine = TorchEngine(any_fake(seed, sharpness=3.0), CPU)
+    found = engine.generate([[1] * 4] * 3, [[]] * 3, any_settings(width, 12, 3, no_repeat_ngram=size))
+    assert not any(repeated(one.tokens, size) for best in found for one in best)
+
+
+def test_without_repetitions_nothing_changes() -> None:
+    engine = TorchEngine(chain(A, B, C), CPU)
+    plain, blocked = (engine.generate([[1]], [[]], any_settings(2, 9, 1, no_repeat_ngram=n))[0][0] for n in (0, 3))
+    assert plain.tokens == blocked.tokens == [A, B, C]
+
+
+@given(seeds, st.integers(1, 4))
+@quick
+def test_what_is_to_be_copied_is_there_once_and_nothing_else(seed: int, width: int) -> None:
+    engine = TorchEngine(any_fake(seed), CPU)
+    copied = [([A], [A]), ([B], [B]), ([C], [C])]
+    found = engine.generate([[1, A, D], [2, A, B], [1, D, D]], [[]] * 3, any_settings(width, 14, 3, copied=copied))
+    for best, wanted in zip(found, ([A], [A, B], []), strict=True):
+        for one in best:
+            if one.complete:
+                assert sorted(token for token in one.tokens if token in (A, B, C)) == wanted
+
+
+def test_a_forced_prefix_counts_as_copied() -> None:
+    engine = TorchEngine(distribution(A=0.6, B=0.3, EOS=0.1), CPU)
+    (best,) = engine.generate([[1, A, B]], [[A]], any_settings(2, 6, 1, copied=[([A], [A]), ([B], [B])]))
+    assert best[0].tokens == [A, B]

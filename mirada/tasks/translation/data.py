@@ -69,7 +69,7 @@ class TranslationPreprocessor:
     @cached_property
     def masks(self) -> bool:
         """Whether the model has learned to copy markers (see `mirada.data.masking`)."""
-        return all(side.unit == "subwords" and side.has_units(MARKERS) for side in (self.source, self.target))
+        return all(side.units(marker) for side in (self.source, self.target) for marker in MARKERS)
 
     @property
     def sizes(self) -> Sizes:

@@ -34,8 +34,6 @@ class Piece:
     """The same with markers for spans and without tags, in the case that the model knows."""
     tags: Tags = NO_TAGS
     case: Case | None = None
-    needed: tuple[str, ...] = ()
-    """Spans that a translation must have although they are not masked."""
     ids: list[int] = field(default_factory=list)
     prefix: list[int] = field(default_factory=list)
     best: list[tuple[str, float]] = field(default_factory=list)

@@ -6,10 +6,11 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from functools import cached_property
+from typing import Any
 
 from mirada.data.batching import similar
-from mirada.data.masking import Masked
+from mirada.data.masking import MARKERS
 from mirada.data.tokenizer import Tokenizer
 from mirada.decoding import DecodeConfig, Hypothesis
 from mirada.engines import Engine, GenerationSettings
@@ -55,15 +56,13 @@ class Search:
                 done += sum(1 for number in {piece.text for piece in chosen} if not left[number])
                 progress(done)
 
-    def generate(
-        self, pieces: Sequence[Piece], config: DecodeConfig, no_repeat_ngram: int = 0, attention: bool = False
-    ) -> list[list[Hypothesis]]:
-        """The n best hypotheses of each piece."""
+    def generate(self, pieces: Sequence[Piece], config: DecodeConfig, **settings: Any) -> list[list[Hypothesis]]:
+        """The n best hypotheses of each piece; `settings` are others of the engine."""
         most = [int(config.max_ratio * len(piece.ids)) + 20 for piece in pieces]  # tokens, EOS included
         room = [self.max_length - len(piece.prefix) for piece in pieces]
         limits = [max(1, min(pair)) for pair in zip(most, room, strict=True)]
-        settings = GenerationSettings(config, limits, no_repeat_ngram=no_repeat_ngram, attention=attention)
-        return self.engine.generate([piece.ids for piece in pieces], [piece.prefix for piece in pieces], settings)
+        sources, prefixes = [piece.ids for piece in pieces], [piece.prefix for piece in pieces]
+        return self.engine.generate(sources, prefixes, GenerationSettings(config, limits, **settings))
 
     def _batches(self, pieces: Sequence[Piece], config: DecodeConfig) -> Iterator[list[Piece]]:
         """Pieces of similar length, as many at a time as suit the engine."""
@@ -82,24 +81,25 @@ class Search:
     def _recover(self, pieces: Sequence[Piece], config: DecodeConfig) -> None:
         """Search again for pieces whose translation has a fault, among all hypotheses of the beam.
 
-        What loops may not repeat three tokens. Where a marker got lost, the model gets the spans themselves.
+        What loops may not repeat three tokens; where a marker got lost, all must be there.
         """
-        every = config.model_copy(update={"n_best": config.beam})
-        self._retry([piece for piece in pieces if piece.flags & {"repetition", "cut"}], every, NO_REPEAT)
-        self._retry([piece for piece in pieces if "lost" in piece.flags], every)
-        lost = [piece for piece in pieces if "lost" in piece.flags and piece.masked.spans and not piece.case]
-        plain = [replace(piece, masked=Masked(piece.plain), needed=piece.masked.spans) for piece in lost]
-        for piece, ids in zip(plain, self.source.encode([piece.masked.text for piece in plain]), strict=True):
-            piece.ids = ids
-        self._retry([piece for piece in plain if 0 < len(piece.ids) < self.max_length], every)
-        for piece, other in zip(lost, plain, strict=True):
-            if not other.flags:
-                vars(piece).update(vars(other))
+        config = config.model_copy(update={"n_best": config.beam})
+        self._retry(
+            [piece for piece in pieces if piece.flags & {"repetition", "cut"}], config, no_repeat_ngram=NO_REPEAT
+        )
+        lost = [piece for piece in pieces if "lost" in piece.flags]
+        self._retry([piece for piece in lost if piece.masked.spans], config, copied=self._markers)
+        self._retry([piece for piece in lost if not piece.masked.spans], config)
 
-    def _retry(self, pieces: Sequence[Piece], config: DecodeConfig, no_repeat_ngram: int = 0) -> None:
-        """Give pieces the first hypothesis that has fewer faults than their translation, or none."""
+    @cached_property
+    def _markers(self) -> list[tuple[list[int], list[int]]]:
+        """The ids of each marker in sources and in targets."""
+        return [(self.source.units(marker), self.target.units(marker)) for marker in MARKERS]
+
+    def _retry(self, pieces: Sequence[Piece], config: DecodeConfig, **settings: Any) -> None:
+        """Give pieces the first hypothesis that has fewer faults than their translation."""
         for chosen in self._batches(pieces, config):
-            for piece, best in zip(chosen, self.generate(chosen, config, no_repeat_ngram), strict=True):
+            for piece, best in zip(chosen, self.generate(chosen, config, **settings), strict=True):
                 texts = self.target.decode([hypothesis.tokens for hypothesis in best])
                 for text, hypothesis in zip(texts, best, strict=True):
                     left = _faults(piece, hypothesis, text)
@@ -163,5 +163,5 @@ def _without_a_word(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _faults(piece: Piece, hypothesis: Hypothesis, text: str) -> set[str]:
-    found = faults(piece.plain, piece.masked, piece.ids, text, hypothesis.tokens, piece.needed)
+    found = faults(piece.plain, piece.masked, piece.ids, text, hypothesis.tokens)
     return found if hypothesis.complete else found | {"cut"}
