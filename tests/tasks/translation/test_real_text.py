@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 import mirada
 from mirada.tasks.translation.model import TranslationModel
 from tests import toy
+from tests.command import refused, run
 
 NAMES = ["Tom", "Ana", "Luis", "Eva", "Marco", "Rita", "Pablo", "Nora"]
 
@@ -96,3 +98,29 @@ def test_masking_can_be_turned_off(tmp_path: Path) -> None:
     settings = {**toy.TINY, "data": {"mask": False}}
     plain = mirada.train(data, out=tmp_path / "plain", steps=2, settings=settings)
     assert not plain.preprocessor.masks
+
+
+class TestCommandLine:
+    def test_flags_and_confidence_are_columns(self, model: TranslationModel) -> None:
+        loop = "el el el el el el el el el el el el"
+        done = run("translate", model.path, "El gato ve el tren.", "El gato ve el tren a las 12:30.", loop, "--flags")
+        rows = [line.split("\t") for line in done.stdout.splitlines()]
+        assert [row[:2] for row in rows[:2]] == [
+            ["The cat sees the train.", ""],
+            ["The cat sees the train at 12:30.", ""],
+        ]
+        assert all(len(row) == 3 and 0 <= float(row[2]) <= 1 for row in rows)
+
+    def test_json_has_flags_confidence_and_words(self, model: TranslationModel) -> None:
+        plain, detailed = (
+            json.loads(run("translate", model.path, "El gato ve el tren.", "--json", *more).stdout)
+            for more in ([], ["--words"])
+        )
+        assert plain["flags"] == []
+        assert 0 < plain["confidence"] <= 1
+        assert "words" not in plain
+        assert [word["word"] for word in detailed["words"]] == ["The", "cat", "sees", "the", "train."]
+
+    def test_options_that_do_not_go_together_are_refused(self, model: TranslationModel) -> None:
+        assert "--json" in refused("translate", model.path, "hola", "--words", code=2)
+        assert "--n-best" in refused("translate", model.path, "hola", "--flags", "--n-best", 2, code=2)
