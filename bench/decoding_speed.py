@@ -1,7 +1,7 @@
 """Beam search (beam 5, batches of similar length) in sentences per second, next to `generate` of a MarianMTModel.
 
 Both models are untrained and have the same sizes. Each hypothesis runs to the same length, so that both do the same
-number of steps on the same sentences.
+number of steps on the same sentences. Ours is laid out as `mirada.load` does it.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ import time
 
 import torch
 
-from bench.peer import VOCABULARY, batches, marian, ours
+from bench.peer import SIZES, VOCABULARY, batches, marian, ours
+from mirada.contracts import EOS
 from mirada.data.batching import collate, similar
 from mirada.decoding import DecodeConfig, decode
+from mirada.nn.blocks import lay_out
 
 SENTENCES, LENGTH, ROUNDS = 64, 20, 3
 
@@ -22,27 +24,28 @@ def main() -> None:
     side = plan.corpus.source
     ids = [side.ids[side.offsets[row] : side.offsets[row + 1]].tolist() for row in range(SENTENCES)]
     groups = list(similar([len(row) for row in ids], 1000))
-    mine, theirs = ours().eval(), marian().eval()
+    mine, theirs = ours(SIZES.model_copy(update={"output_bias": True})).eval(), marian().eval()
     with torch.no_grad():  # suppress EOS, so that no hypothesis ends early
-        mine.target_embedding.weight[2] = 0  # tied with the output
-        mine.target_embedding.weight[2, 0] = -1000
-        theirs.final_logits_bias[0, 2] = -1000
+        mine.output.bias[EOS] = theirs.final_logits_bias[0, EOS] = -1000
+    lay_out(mine)
     config = DecodeConfig(beam=5)
     seconds = {"mirada": 0.0, "transformers": 0.0}
     for round_ in range(ROUNDS + 1):
         for group in groups:
             batch = collate([ids[number] for number in group])
             began = time.perf_counter()
-            decode(mine, batch, config, [LENGTH] * len(group))
+            found = decode(mine, batch, config, [LENGTH] * len(group))
             middle = time.perf_counter()
             with torch.inference_mode():
-                theirs.generate(
+                other = theirs.generate(
                     input_ids=batch.source,
                     attention_mask=batch.source_mask,
                     num_beams=5,
                     max_new_tokens=LENGTH,
                     min_new_tokens=LENGTH,
                 )
+            assert all(len(best.tokens) + 1 == LENGTH for [best] in found)  # and EOS, which the limit forced
+            assert other.shape[1] - 1 == LENGTH  # without BOS
             if round_:
                 seconds["mirada"] += middle - began
                 seconds["transformers"] += time.perf_counter() - middle

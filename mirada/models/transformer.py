@@ -249,8 +249,9 @@ class Transformer(EncoderDecoder):
     def _read(self, batch: Batch) -> Tensor:
         return self._embed("source", self.source_embedding, batch.source)
 
-    def _mask(self, batch: Batch) -> Tensor:
-        return batch.source_mask[:, None, None, :]  # [B, S] -> [B, 1, 1, S]
+    def _mask(self, batch: Batch) -> Tensor | None:
+        mask = batch.source_mask
+        return None if mask.all() else mask[:, None, None, :]  # [B, S] -> [B, 1, 1, S]
 
 
 class Captioner(EncoderDecoder):

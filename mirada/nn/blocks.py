@@ -24,7 +24,7 @@ from mirada.parts import Part, active_switches, is_recording
 from mirada.precision import rounded
 
 FUSED_FROM = 64
-"""On a CPU, many queries over fewer keys than this are faster by the plain formula; a single query never is."""
+"""On a CPU, training is faster by the plain formula where there are several queries and fewer keys than this."""
 
 ROOM = 16
 """Tokens that a buffer of keys and values has room for when it is allocated."""
@@ -206,7 +206,7 @@ class MultiHead(Part):
         """Attention and output projection, [B, T, D], for projected queries [B, H, T, K]."""
         switches, k, v, recorded, weights = active_switches(), memory.k, memory.v, is_recording(), None
         few = memory.length < FUSED_FROM and q.shape[2] > 1 and q.device.type == "cpu"
-        if few or (recorded and self.wants("weights")):
+        if (few and torch.is_grad_enabled()) or (recorded and self.wants("weights")):
             heads, weights = self.formula.attend(q, k, v, mask, switches.scale)
         else:
             heads = self.formula.fused(q, k, v, mask, switches.scale)
