@@ -136,7 +136,7 @@ def tags(source: str, reference: str, chance: Random) -> Altered:
     """Tags around a name that both sides have, the clause before the only comma, or the whole sentence."""
     opening, closing = chance.choice(TAGS)
     name = _shared_name(source, reference)
-    if name and chance.random() < 0.8:
+    if name and chance.random() < 0.6:
         source, reference = (re.sub(rf"\b{name}\b", f"{opening}{name}{closing}", text) for text in (source, reference))
     elif source.count(",") == reference.count(",") == 1:
         source, reference = (f"{opening}{text.replace(',', closing + ',')}" for text in (source, reference))
@@ -259,6 +259,6 @@ def cases(kind: Kind, pairs: Sequence[Pair], sample: Sequence[int]) -> list[Case
         lines, left = tuple(left[:size]), left[size:]
         source, reference = ("\n".join(pairs[line][side].strip() for line in lines) for side in (0, 1))
         altered = kind.make(source, reference, chance) if len(lines) >= kind.joins[0] else None
-        if altered is not None:
+        if altered is not None and altered.source != source:
             found.append(Case(kind.name, lines, altered))
     return found

@@ -103,7 +103,7 @@ def missing(altered: Altered, text: str) -> list[str]:
 def repeats(text: str) -> bool:
     """Whether a text repeats the same few words over and over."""
     numbers: dict[str, int] = {}
-    return loops([numbers.setdefault(word, len(numbers)) for word in text.lower().split()])
+    return loops([numbers.setdefault(word, len(numbers)) for word in re.findall(r"\w+", text.lower())])
 
 
 def odd_length(source: str, text: str) -> bool:
@@ -211,8 +211,10 @@ def main(arguments: Sequence[str]) -> None:
     options = parser.parse_args(arguments)
     if options.sentences < 1:
         parser.error("--sentences must be 1 or more")
-    if options.json and options.json.exists():
-        parser.error(f"{options.json} exists; give another name")
+    if options.json and (options.json.exists() or not options.json.absolute().parent.is_dir()):
+        parser.error(f"--json {options.json}: it exists, or its folder does not; give another name")
+    if options.peer and not (options.peer / "sentencepiece.model").is_file():
+        parser.error(f"--peer {options.peer}: is no folder of a model that bench/marian.py saved")
     try:
         rows = run(options)
     except MiradaError as error:
@@ -231,9 +233,9 @@ def run(options: argparse.Namespace) -> list[Row]:
     lines = sorted({line for inputs in kinds for case in inputs for line in case.lines})
     systems, language = dict[str, System](), None
     for path in options.bundles:
-        systems[path.name if path.name not in systems else str(path)], language = bundle(
-            path, options.beam, options.engine
-        )
+        name = path.resolve().name
+        translate, language = bundle(path, options.beam, options.engine)
+        systems[str(path) if name in systems else name] = translate
     if options.peer:
         systems[f"{options.peer.name} (peer)"] = peer(options.peer, options.beam)
     tokenizer = bleu_tokenizer(language, [[reference] for _, reference in pairs])
@@ -242,9 +244,9 @@ def run(options: argparse.Namespace) -> list[Row]:
     for name, translate in systems.items():
         print(f"translating with {name}", file=sys.stderr, flush=True)
         # all at once: sentences of similar length share batches, and a peer is loaded once
-        found = iter(translate([*(pairs[line][0] for line in lines), *_sources(kinds)]))
-        clean = {line: next(found).text for line in lines}
-        translated[name] = [[next(found) for _ in inputs] for inputs in kinds]
+        answers = iter(translate([*(pairs[line][0] for line in lines), *_sources(kinds)]))
+        clean = {line: next(answers).text for line in lines}
+        translated[name] = [[next(answers) for _ in inputs] for inputs in kinds]
         for inputs, outputs, rows in zip(kinds, translated[name], table, strict=True):
             before = [_joined([(clean[line], pairs[line][1]) for line in case.lines]) for case in inputs]
             rows.append(measure(name, inputs, outputs, before, tokenizer))
