@@ -18,10 +18,12 @@ BENCHMARKS = [
 ]
 DOWNLOADS = ["minilm", "shakespeare", "images", "pretraining"]
 """Benchmarks that download data, and so run only by name."""
+ARGUMENTS = ["mutants", "preparing", "time_to_quality", "translating"]
+"""Benchmarks with arguments of their own."""
 
 
 def main() -> None:
-    if sys.argv[1:2] in (["mutants"], ["preparing"], ["translating"]):  # they have arguments of their own
+    if sys.argv[1:2] and sys.argv[1] in ARGUMENTS:
         import_module(f"bench.{sys.argv[1]}").main(sys.argv[2:])
         return
     names = list(takewhile(lambda word: not word.startswith("-"), sys.argv[1:]))  # options of a benchmark follow
