@@ -18,7 +18,7 @@ BENCHMARKS = [
 ]
 DOWNLOADS = ["minilm", "shakespeare", "images", "pretraining"]
 """Benchmarks that download data, and so run only by name."""
-ARGUMENTS = ["mutants", "preparing", "time_to_quality", "tokenizing", "translating", "workers"]
+ARGUMENTS = ["before_after", "mutants", "preparing", "start", "time_to_quality", "tokenizing", "translating", "workers"]
 """Benchmarks with arguments of their own."""
 
 

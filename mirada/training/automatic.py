@@ -19,6 +19,7 @@ from mirada.tasks.task import Prepared, Task
 from mirada.tensors import outline
 from mirada.training.config import TrainConfig
 from mirada.training.estimate import CostEstimate, estimate_cost
+from mirada.training.timing import Timing
 
 Sections = Mapping[str, Any]
 """The sections of a configuration by name."""
@@ -50,25 +51,34 @@ class Choice:
 
 
 def choose(
-    task: Task, built: Sections, data: Prepared, device: torch.device, seconds: Callable[[], float | None]
+    task: Task,
+    built: Sections,
+    data: Prepared,
+    device: torch.device,
+    seconds: Callable[[], float | None],
+    timing: Timing | None = None,
 ) -> Choice:
     """Fill in the preset, the batch size and the dropout where they are not set.
 
     `seconds` returns how much time a budget in minutes leaves for training.
     """
     sections = dict(built)
+    timing = Timing() if timing is None else timing
     train: TrainConfig = built["train"]
     everything = data.batches(train.max_batch_tokens, train.seed).tokens
     chosen: list[str] = []
     if train.preset == "auto":
-        preset = _preset(task, sections, data, everything, device, seconds())
+        with timing("choosing the preset"):
+            preset = _preset(task, sections, data, everything, device, seconds())
         sections = _with_preset(task, sections, preset)
         train = sections["train"]
         chosen.append(f"preset {preset}")
     batch = train.batch_tokens or batch_size(train, everything)
-    sections, arithmetic = with_precision(task, sections, data, batch, device)
+    with timing("choosing the precision"):
+        sections, arithmetic = with_precision(task, sections, data, batch, device)
     train = sections["train"]
-    cost = _estimate(task, sections, data, batch, device)
+    with timing("estimate"):
+        cost = _estimate(task, sections, data, batch, device)
     left = seconds()
     if train.batch_tokens is None:
         batch = batch_size(train, everything, None if left is None else left * cost.tokens_per_second)
