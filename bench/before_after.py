@@ -2,8 +2,9 @@
 
     python -m bench before_after REVISION [--pairs PAIRS.tsv --from en --to pt] [--rounds 3] [--steps 40] [--threads 1]
 
-Both trees run `mirada train` on the same pairs with the same seed, 2,000 subwords and batches of 4,000 tokens, in processes of their
-own, in turns. The speed is that of the run's own log between its first and its last logged step, without validation.
+Both trees run `mirada train` on the same pairs with the same seed, 2,000 subwords and batches of 4,000 tokens, in
+processes of their own, in turns. The speed is that of the run's own log between its first and its last logged step,
+without validation.
 """
 
 from __future__ import annotations
