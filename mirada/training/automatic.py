@@ -37,8 +37,11 @@ SHORT = 60.0
 PARAMETERS = {"tiny": 1.3e6, "small": 6e6}
 """Approximate numbers, with a vocabulary of some thousands: enough to guess a speed before there is a model."""
 TOKENS_IN_WORD = 1.4
-MAX_ROWS = 2048
-"""Rows of the products that are timed to choose the precision: more do not change the ratio."""
+TRIAL_TOKENS = 2000
+"""Tokens in the batches that a preset is tried with."""
+MAX_ROWS = TRIAL_TOKENS // 2
+"""Rows of the products that are timed to choose the precision. More do not change the ratio, and with as many for the
+preset as for the training one trial serves both."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +121,7 @@ def _preset(
         return task.presets[-1]
     for preset in reversed(larger) if left > SHORT else ():
         tried = _with_preset(task, sections, preset)
-        batch = min(2000, tried["train"].batch_tokens or batch_size(tried["train"], tokens))
+        batch = min(TRIAL_TOKENS, tried["train"].batch_tokens or batch_size(tried["train"], tokens))
         tried, _ = with_precision(task, tried, data, batch, device)
         if left * _estimate(task, tried, data, batch, device, steps=1).tokens_per_second >= ENOUGH_TOKENS:
             return preset
