@@ -18,7 +18,17 @@ BENCHMARKS = [
 ]
 DOWNLOADS = ["minilm", "shakespeare", "images", "pretraining"]
 """Benchmarks that download data, and so run only by name."""
-ARGUMENTS = ["mutants", "preparing", "robustness", "translating"]
+ARGUMENTS = [
+    "before_after",
+    "mutants",
+    "preparing",
+    "robustness",
+    "start",
+    "time_to_quality",
+    "tokenizing",
+    "translating",
+    "workers",
+]
 """Benchmarks with arguments of their own."""
 
 

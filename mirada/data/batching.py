@@ -62,9 +62,15 @@ class Groups(Generic[AnyBatch]):
     def __post_init__(self) -> None:
         self._source = self.corpus.source.lengths + 1  # EOS
         self._target = self.corpus.target.lengths + 1
+        self._planned: tuple[int, list[Rows]] | None = None  # an epoch and its batches
 
     def epoch(self, epoch: int) -> list[Rows]:
-        """The rows of every batch of an epoch, in the order they are trained on."""
+        """The rows of every batch of an epoch, in the order they are trained on; the last one asked for is kept."""
+        if self._planned is None or self._planned[0] != epoch:
+            self._planned = epoch, self._plan(epoch)
+        return self._planned[1]
+
+    def _plan(self, epoch: int) -> list[Rows]:
         random = np.random.default_rng([self.seed, epoch])
         shuffled = random.permutation(len(self.corpus))
         runs = cut(self._source, self._target, by_length(self._source, self._target, shuffled), self.budget)

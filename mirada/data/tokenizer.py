@@ -17,7 +17,9 @@ from __future__ import annotations
 import json
 import math
 from array import array
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -49,6 +51,7 @@ from mirada.data.tokenizer_learning import (
     Kind,
     Unit,
     bounded,
+    bytes_of,
     learn_subwords,
     learn_units,
     not_unicode,
@@ -269,6 +272,9 @@ class Tokenizer:
 
     def decode(self, sentences: Sequence[Sequence[int]]) -> list[str]:
         """The text of each sequence of ids, without the special ones; what was unknown is shown as �."""
+        if self._bytes is not None:
+            get = self._bytes.__getitem__
+            return [b"".join(map(get, ids)).decode("utf-8", "replace").removeprefix(" ") for ids in sentences]
         if self.unit == "subwords":
             return list(self._backend.decode_batch([list(ids) for ids in sentences], skip_special_tokens=True))
         if self.unit == "pieces":
@@ -276,6 +282,20 @@ class Tokenizer:
             return [text.replace(UNKNOWN, "�") for text in self._backend.decode_batch(rows, skip_special_tokens=False)]
         joint = "" if self.unit == "characters" else " "
         return [joint.join(self.pieces([id for id in ids if id > EOS])) for ids in sentences]
+
+    @cached_property
+    def _bytes(self) -> defaultdict[int, bytes] | None:
+        """The bytes of each id, none of a special or unknown one, where a text is all of its bytes but the first space:
+        so it is with subwords learned here."""
+        first, *others = _steps(self._backend.decoder, "decoders")
+        strip = {"type": "Strip", "content": " ", "start": 1, "stop": 0}
+        if self._words is None or first.get("type") != "ByteLevel" or others != [strip]:
+            return None
+        added = self._backend.get_added_tokens_decoder()
+        found = {id: b"" if id in added else bytes_of(piece) for piece, id in self.vocabulary().items()}
+        if None in found.values() or not all(token.special for token in added.values()):
+            return None
+        return defaultdict(bytes, {id: piece for id, piece in found.items() if piece is not None})
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """Each unit as text; half a character and what was unknown are shown as �."""

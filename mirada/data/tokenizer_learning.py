@@ -47,6 +47,25 @@ Unit = Literal["subwords", "words", "characters", "symbols"]
 Kind = Literal["subwords", "words", "characters", "symbols", "pieces"]
 """What can be learned, and what can be read."""
 
+
+def bytes_of(piece: str) -> bytes | None:
+    """The bytes that a byte-level piece stands for; None for a text of other characters."""
+    try:
+        return bytes(map(_BYTES.__getitem__, piece))
+    except KeyError:
+        return None
+
+
+def _byte_alphabet() -> dict[str, int]:
+    """The byte of each character of byte-level pieces: those of Latin-1 that can be seen stand for themselves, the
+    others are numbered from 256 on (Radford et al. 2019)."""
+    seen = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
+    hidden = [byte for byte in range(256) if byte not in seen]
+    return {chr(byte): byte for byte in seen} | {chr(256 + number): byte for number, byte in enumerate(hidden)}
+
+
+_BYTES = _byte_alphabet()
+
 # ── learning ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 

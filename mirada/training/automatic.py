@@ -19,6 +19,7 @@ from mirada.tasks.task import Prepared, Task
 from mirada.tensors import outline
 from mirada.training.config import TrainConfig
 from mirada.training.estimate import CostEstimate, estimate_cost
+from mirada.training.timing import Timing
 
 Sections = Mapping[str, Any]
 """The sections of a configuration by name."""
@@ -36,8 +37,11 @@ SHORT = 60.0
 PARAMETERS = {"tiny": 1.3e6, "small": 6e6}
 """Approximate numbers, with a vocabulary of some thousands: enough to guess a speed before there is a model."""
 TOKENS_IN_WORD = 1.4
-MAX_ROWS = 2048
-"""Rows of the products that are timed to choose the precision: more do not change the ratio."""
+TRIAL_TOKENS = 2000
+"""Tokens in the batches that a preset is tried with."""
+MAX_ROWS = TRIAL_TOKENS // 2
+"""Rows of the products that are timed to choose the precision. More do not change the ratio, and with as many for the
+preset as for the training one trial serves both."""
 
 
 @dataclass(frozen=True)
@@ -50,25 +54,34 @@ class Choice:
 
 
 def choose(
-    task: Task, built: Sections, data: Prepared, device: torch.device, seconds: Callable[[], float | None]
+    task: Task,
+    built: Sections,
+    data: Prepared,
+    device: torch.device,
+    seconds: Callable[[], float | None],
+    timing: Timing | None = None,
 ) -> Choice:
     """Fill in the preset, the batch size and the dropout where they are not set.
 
     `seconds` returns how much time a budget in minutes leaves for training.
     """
     sections = dict(built)
+    timing = Timing() if timing is None else timing
     train: TrainConfig = built["train"]
     everything = data.batches(train.max_batch_tokens, train.seed).tokens
     chosen: list[str] = []
     if train.preset == "auto":
-        preset = _preset(task, sections, data, everything, device, seconds())
+        with timing("choosing the preset"):
+            preset = _preset(task, sections, data, everything, device, seconds())
         sections = _with_preset(task, sections, preset)
         train = sections["train"]
         chosen.append(f"preset {preset}")
     batch = train.batch_tokens or batch_size(train, everything)
-    sections, arithmetic = with_precision(task, sections, data, batch, device)
+    with timing("choosing the precision"):
+        sections, arithmetic = with_precision(task, sections, data, batch, device)
     train = sections["train"]
-    cost = _estimate(task, sections, data, batch, device)
+    with timing("estimate"):
+        cost = _estimate(task, sections, data, batch, device)
     left = seconds()
     if train.batch_tokens is None:
         batch = batch_size(train, everything, None if left is None else left * cost.tokens_per_second)
@@ -108,7 +121,7 @@ def _preset(
         return task.presets[-1]
     for preset in reversed(larger) if left > SHORT else ():
         tried = _with_preset(task, sections, preset)
-        batch = min(2000, tried["train"].batch_tokens or batch_size(tried["train"], tokens))
+        batch = min(TRIAL_TOKENS, tried["train"].batch_tokens or batch_size(tried["train"], tokens))
         tried, _ = with_precision(task, tried, data, batch, device)
         if left * _estimate(task, tried, data, batch, device, steps=1).tokens_per_second >= ENOUGH_TOKENS:
             return preset

@@ -84,7 +84,8 @@ class _Run:
         self.timing = Timing()
         self.begun = checkpoints.exist(work.run / "checkpoints")
         if self.settings.threads is None and not self.begun:
-            self._set(threads=fastest_threads())
+            with self.timing("choosing threads"):
+                self._set(threads=fastest_threads())
         self.device = select_device(self.settings.device, self.settings.threads)
         base = self.settings.base
         self.base = Base(Path(base), work.run / "base", str(self.device), self.settings.threads) if base else None
@@ -101,14 +102,14 @@ class _Run:
         self.sections["train"] = self.settings.model_copy(update=changes)
 
     def run(self) -> Any:
-        with self.timing("preparing"):
-            data = self._prepare()
+        data = self._prepare()
         if self.begun:
             self._keep_precision(data)
         else:
-            with self.timing("estimate"):
-                self._choose(data)
-        training = self._build(data)
+            self._choose(data)
+        with self.timing("building"):
+            training = self._build(data)
+        self._tell_timing(self.timing)
         self._progress("validating", training)
         try:
             training.run()
@@ -127,8 +128,8 @@ class _Run:
             scores = self._score(data, training)
         with self.timing("writing"):
             self._publish(data, training, scores)
-        for phase, seconds in {**training.timing, **self.timing}.items():
-            self._emit("timing", phase=phase, seconds=round(seconds, 2))
+        self._tell_timing(training.timing)
+        self._tell_timing(self.timing)
         return load(self.work.folder, device=self.settings.device, threads=self.settings.threads)
 
     # ── the phases ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -140,13 +141,21 @@ class _Run:
             update = {"words_seen": words_seen(self.settings, left)}
             self.sections["tokenizer"] = self.sections["tokenizer"].model_copy(update=update)
         preprocessor = self.base.model.preprocessor if self.base else None
-        data = self.task.prepare(self.sections, self.work.run / "data", notifier(self.listen), preprocessor)
+        notify = notifier(self.listen)
+
+        def progress(what: str, done: int, total: int) -> None:
+            self.timing.next(what)
+            notify(what, done, total)
+
+        self.timing.next("reading")
+        data = self.task.prepare(self.sections, self.work.run / "data", progress, preprocessor)
+        self.timing.next(None)
         self._emit("data", **data.report(), summary=asdict(data.summary()))
         return data
 
     def _choose(self, data: Prepared) -> None:
         """Choose the settings that are not set, and estimate the cost."""
-        choice = choose(self.task, self.sections, data, self.device, self._seconds_left)
+        choice = choose(self.task, self.sections, data, self.device, self._seconds_left, self.timing)
         self.sections = choice.sections
         self.values = plain(self.task, choice.sections)
         self.work.save_config(self.values)
@@ -258,6 +267,11 @@ class _Run:
 
     def _emit(self, kind: str, **figures: Any) -> None:
         self._record(Event(kind, figures))
+
+    def _tell_timing(self, timing: Timing) -> None:
+        """Say what each phase took since this was last said."""
+        for phase in list(timing):
+            self._emit("timing", phase=phase, seconds=round(timing.pop(phase), 2))
 
     def _note(self, text: str) -> None:
         self._emit("note", text=text, seconds=time.monotonic() - self.started)

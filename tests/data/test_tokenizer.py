@@ -85,6 +85,11 @@ def test_decoding_leaves_special_ids_out(tokenizer: Tokenizer) -> None:
 # --- the vocabulary ---
 
 
+@given(st.lists(st.integers(0, TOKENIZER.size + 2), max_size=12))
+def test_any_ids_are_decoded_as_the_library_decodes_them(ids: list[int]) -> None:
+    assert TOKENIZER.decode([ids]) == TOKENIZER._backend.decode_batch([ids], skip_special_tokens=True)
+
+
 def test_special_ids_are_the_contracts() -> None:
     assert (PAD, BOS, EOS) == (0, 1, 2)
     backend = tokenizers.Tokenizer.from_str(TOKENIZER.to_json())

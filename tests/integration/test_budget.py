@@ -107,7 +107,10 @@ def test_the_log_says_where_the_time_went(toy_tsv: Path, tmp_path: Path) -> None
     told: list[Event] = []
     mirada.train(toy_tsv, out=tmp_path / "bundle", steps=10, settings=toy.TINY, listen=told.append)
     timing = {event.figures["phase"]: event.figures["seconds"] for event in told if event.kind == "timing"}
-    assert set(timing) == {"preparing", "estimate", "training", "validation", "checkpoints", "scoring", "writing"}
+    start = ["reading", "learning subwords", "tokenizing", "choosing the precision", "estimate", "building"]
+    assert list(timing) == [*start, "training", "validation", "checkpoints", "writing", "scoring"]
+    kinds = [event.kind for event in told]
+    assert kinds.index("timing") < kinds.index("step"), "what the start took is said when training begins"
     (log,) = (tmp_path / "bundle").rglob("log.jsonl")
     logged = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
     assert {event["phase"]: event["seconds"] for event in logged if event["kind"] == "timing"} == timing
