@@ -49,7 +49,7 @@ def translate(
     file: Annotated[
         Path | None,
         typer.Option(
-            help="Translate this text, HTML, Markdown, DOCX, ODT, SRT, VTT, CSV, TSV, JSONL, TMX or PO file, or folder.",
+            help="Translate this text, HTML, Markdown, DOCX, ODT, SRT, VTT, CSV, TSV, JSONL, TMX, PO file or folder.",
             show_default=False,
         ),
     ] = None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 from mirada.documents import Document, inline
 from mirada.errors import UsageError, counted
-from mirada.files import write_bytes
+from mirada.files import sync_folder, write_bytes
 from mirada.predictions import Prediction
 from mirada.tasks.translation.catalogs import Filling, damage
 from mirada.tasks.translation.translator import Translation
@@ -122,4 +123,7 @@ def check_new(out: Path) -> None:
 
 def write_document(out: Path, content: bytes) -> None:
     """Write a document, gzipped if its name says so."""
-    write_bytes(out, gzip.compress(content, mtime=0) if out.suffix.lower() == ".gz" else content)
+    new = out.with_name(out.name + ".partial.new")  # `<out>.partial` has the translations, while they are being made
+    write_bytes(new, gzip.compress(content, mtime=0) if out.suffix.lower() == ".gz" else content)
+    os.replace(new, out)
+    sync_folder(out.parent)
