@@ -259,8 +259,8 @@ def _block(tokens: Sequence[Token], text: str, at: int, end: int) -> _Runs | Non
     kept, (begin, finish) = trimmed(pieces, ""), core(pieces)
     if not kept:
         return None
-    inner = "".join(piece.text or "" for piece in pieces[begin:finish])
-    space = inner[: len(inner) - len(inner.lstrip(SPACE))], inner[len(inner.rstrip(SPACE)) :]
+    first_text, last_text = pieces[begin].text or "", pieces[finish - 1].text or ""
+    space = first_text[: len(first_text) - len(first_text.lstrip(SPACE))], last_text[len(last_text.rstrip(SPACE)) :]
     block = _Runs(kept, escape, base=base, before=pieces[:begin], after=pieces[finish:], space=space)
     block.target = tokens[first].start, tokens[end].start
     block.frame = "".join(paragraph.starts), "".join(paragraph.ends)

@@ -12,6 +12,7 @@ import html
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 
 TAG = re.compile(r"</?[A-Za-z][\w:.-]*(?:\s[^<>]*)?/?>")
 """A tag; the same pattern as in `data/placeholders.py`."""
@@ -22,6 +23,7 @@ VOID = frozenset(_NO_END.split())
 
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _AMBIGUOUS = re.compile(rf"<(?=/?[A-Za-z])|&(?={_ENTITY.pattern[1:]})")
+_BETWEEN_WORDS = re.compile(r"(?<=\w)<[A-Za-z][\w:.-]*(?:\s[^<>]*)?/>(?=\w)")
 _NAME = re.compile(r"</?([A-Za-z][\w:.-]*)")
 
 
@@ -46,8 +48,8 @@ def parts(text: str) -> list[tuple[str, str]]:
 
 
 def stripped(text: str) -> str:
-    """A text without its tags."""
-    return re.sub(r"  +", " ", TAG.sub("", text)).strip()
+    """A text without its tags; one that stands alone between two words leaves a space."""
+    return re.sub(r"  +", " ", TAG.sub("", _BETWEEN_WORDS.sub(" ", text))).strip()
 
 
 def pairs(found: list[str]) -> list[tuple[int, int]]:
@@ -113,16 +115,11 @@ def mended(source: str, translation: str) -> str | None:
     text = TAG.sub(once, translation)
     missing = Counter(wanted) - Counter(tags(text))
     pieces = parts(source)
-    for tag, following in pieces[1:]:  # those in front of all text, and those behind it
-        if pieces[0][1].strip() or not missing[tag]:
-            break
-        text, missing = tag + text, missing - Counter([tag])
-        if following.strip():
-            break
-    for tag, following in reversed(pieces[1:]):
-        if following.strip() or not missing[tag]:
-            break
-        text, missing = text + tag, missing - Counter([tag])
+    lead = list(takewhile(lambda place: not pieces[place][1].strip(), range(len(pieces))))
+    trail = list(takewhile(lambda place: not pieces[place][1].strip(), range(len(pieces) - 1, 0, -1)))
+    before = [tag for tag, _ in pieces[1 : len(lead) + 1] if missing[tag]] if lead else []
+    after = [tag for tag, _ in pieces[len(pieces) - len(trail) :] if missing[tag]]
+    text = "".join([*before, text, *after])
     return text if fits(source, text) else None
 
 

@@ -39,7 +39,10 @@ def read_xml(content: bytes, name: str) -> tuple[Source, list[Token]]:
     """The text of a well-formed XML file, and its tokens."""
     _check(content, name)
     source = decoded(content, name, _encoding)
-    return source._replace(errors="xmlcharrefreplace"), list(_tokens(source.text))
+    tokens = list(_tokens(source.text))
+    if sum(token.end - token.start for token in tokens) != len(source.text):
+        raise DataError(f"{name}: has a document type that is not understood; delete its DOCTYPE")
+    return source._replace(errors="xmlcharrefreplace"), tokens
 
 
 def _encoding(content: bytes) -> str | None:

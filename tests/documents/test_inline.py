@@ -16,6 +16,10 @@ def test_what_is_shown_is_what_is_meant(text: str) -> None:
     assert inline.tags(shown) == []
 
 
+def test_stripped() -> None:
+    assert inline.stripped("uno<x1/>dos <x2/> <b>tres</b>.<br>") == "uno dos tres."
+
+
 def test_pairs() -> None:
     assert inline.pairs(["<b>", "<br>", "<i>", "</i>", "</b>", "</a>", "<x1/>"]) == [(0, 4), (2, 3)]
     assert inline.pairs(["<b>", "</i>"]) == []
@@ -28,6 +32,12 @@ def test_pairs() -> None:
         ("<b>Nota:</b> el gato", "Note:</b> the cat", "<b>Note:</b> the cat"),
         ("el <b>gato</b>", "the <b>cat", "the <b>cat</b>"),
         ("el <b>gato</b>", "<i>the</i> <b>cat</b></b>", "the <b>cat</b>"),
+        ("<b><i>Ay</i>:</b> el <i><b>gato</b></i>", "<i>Oh</i>: the <i>cat</i>", None),
+        (
+            "<b><i>Ay</i>:</b> el <u><s>gato</s></u>",
+            "Oh</i>:</b> the <u><s>cat",
+            "<b><i>Oh</i>:</b> the <u><s>cat</s></u>",
+        ),
         ("el <b>gato</b>", "the </b>cat<b>", None),
         ("el <b>gato</b> ve", "the cat sees", None),
         ("a <b>b</b> <i>c</i>", "a <b>b <i>c</b></i>", None),
