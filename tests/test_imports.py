@@ -27,7 +27,7 @@ LAYERS = [
     ["precision"],
     ["contracts"],
     ["device", "data", "nn"],
-    ["builtin"],
+    ["builtin", "documents"],
     ["models"],
     ["decoding"],
     ["training.losses"],

@@ -80,7 +80,7 @@ def write_answers(
     """Write the predictions for the input to `out` or standard output; returns how many inputs have none.
 
     What an interrupted call of the same job left in `<out>.partial` is continued. At the end that file gets the name
-    `out`, or `finish` makes `out` of it.
+    `out`, or `finish` makes `out` of it, and says what is to be said about each prediction.
     """
     for _ in predict(Lines([])):  # wrong options are refused before anything is written
         pass
@@ -92,6 +92,8 @@ def write_answers(
                 progress.start(answers.state.done)
                 first = answers.state.answered + 1
                 predictions = list(predict(Lines(chunk, first, progress)))
+                for number, prediction in enumerate(predictions if finish is None else (), first):
+                    _say_remarks(prediction, number)
                 rows = [_row(prediction, number, json_) for number, prediction in enumerate(predictions, first)]
                 answers.add(chunk, rows, sum(prediction.problem is not None for prediction in predictions))
             answers.finish()
@@ -104,13 +106,17 @@ def write_answers(
     return answers.state.failed
 
 
-def _row(prediction: Prediction, number: int, json_: bool) -> str:
-    """A prediction with its line ends; its problem and its notes are printed as messages."""
+def _say_remarks(prediction: Prediction, number: int) -> None:
+    """Print a prediction's problem and its notes."""
     where = prediction.where(number)
     if prediction.problem:
         say(f"mirada: {where}: {prediction.problem}; its line is left empty")
     for remark in prediction.notes:
         say(f"mirada: {where}: {remark}")
+
+
+def _row(prediction: Prediction, number: int, json_: bool) -> str:
+    """A prediction with its line ends."""
     return (formatted(prediction, True) if json_ else prediction.as_text(number)) + "\n"
 
 
@@ -173,7 +179,7 @@ class _Partial(_Answers):
     """Writes predictions to `<out>.partial`, with a record of what it belongs to and how far it is."""
 
     def __init__(self, out: Path, job: Job, make: Callable[[Path], None] | None):
-        check_new(out, "--out")
+        check_new(out, "--out", packed=make is not None)
         self.out, self.job, self._make = out, json.loads(json.dumps(job)), make
         self.partial = out.with_name(out.name + ".partial")
         self.record = out.with_name(out.name + ".partial.json")
@@ -248,7 +254,7 @@ class _Partial(_Answers):
         return len(content)
 
     def finish(self) -> None:
-        check_new(self.out, "--out")
+        check_new(self.out, "--out", packed=self._make is not None)
         self._finished = True
         try:
             with self._writing():

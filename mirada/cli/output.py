@@ -15,13 +15,13 @@ from mirada.files import atomic_write
 _PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
 
 
-def check_new(path: Path | None, option: str) -> None:
-    """Refuse a file that exists, and a name of a compressed file."""
+def check_new(path: Path | None, option: str, packed: bool = False) -> None:
+    """Refuse a file that exists, and a name of a compressed file; `packed` allows gzip."""
     if path is None:
         return
     if path.exists() or path.is_symlink():
         raise UsageError(f"{option} {path}: exists already; choose another name")
-    if path.suffix.lower() in _PACKED:
+    if path.suffix.lower() in _PACKED and not (packed and path.suffix.lower() == ".gz"):
         raise UsageError(
             f"{option} {path}: compressed output is not supported; write {path.with_suffix('')} and compress that"
         )

@@ -1,14 +1,15 @@
-"""The verb of translation: texts, lines, and gettext catalogs."""
+"""The verb of translation: texts, lines, documents, and gettext catalogs."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mirada.cli.answers import Job, job_of, write_answers
+from mirada.cli.answers import Job, Lines, Predict, job_of, write_answers
 from mirada.cli.app import (
     USE,
     AsText,
@@ -25,6 +26,7 @@ from mirada.cli.app import (
     Threads,
     TopK,
     TopP,
+    listed,
     say,
 )
 from mirada.cli.input import Given
@@ -34,6 +36,7 @@ from mirada.errors import UsageError
 
 if TYPE_CHECKING:
     from mirada.tasks.translation.model import TranslationModel
+    from mirada.tasks.translation.translator import Translation
 
 
 def register(app: Program) -> None:
@@ -45,9 +48,21 @@ def translate(
     texts: Texts = None,
     file: Annotated[
         Path | None,
-        typer.Option(help="Translate this text file, gettext catalog, or folder of catalogs.", show_default=False),
+        typer.Option(
+            help="Translate this text, HTML, Markdown, DOCX, ODT, SRT, VTT, CSV, TSV, JSONL, TMX, PO file or folder.",
+            show_default=False,
+        ),
     ] = None,
     out: Out = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            "--columns",
+            "--column",
+            help="Columns of a table: `text` in place, `text,translation` into another.",
+            show_default=False,
+        ),
+    ] = None,
     as_text: AsText = False,
     beam: Beam = None,
     n_best: NBest = None,
@@ -95,26 +110,36 @@ def translate(
     threads: Threads = None,
     device: Device = None,
 ) -> None:
-    """Translate texts, the lines of a file, or standard input, one line per line.
+    """Translate texts, the lines of a file, or standard input, one line per line; or a document.
 
-    An interrupted translation to a file is kept in <out>.partial, and the same command continues it.
+    Of a document (--file page.html) only the text changes: markup, code, links and time codes stay as they are.
     In a gettext catalog (--file app.po) untranslated entries are filled and marked fuzzy; the rest stays as it is.
+    An interrupted translation to a file is kept in <out>.partial, and the same command continues it.
     """
     from mirada.data.foreign import foreign
+    from mirada.documents import formats
     from mirada.tasks.translation.model import TranslationModel
 
-    catalogs = file is not None and not texts and not as_text and (file.is_dir() or foreign(file) == "po")
-    if catalogs and prefix:
-        raise UsageError(f"--prefix {prefix}: cannot be used with a catalog; leave it out")
+    whole = file is not None and not texts and not as_text
+    kind = "" if file is None or not whole or file.is_dir() else foreign(file)
+    catalogs = file is not None and whole and (file.is_dir() or kind == "po")
+    document = whole and kind != "" and kind in formats()
+    if (catalogs or document) and prefix:
+        raise UsageError(f"--prefix {prefix}: cannot be used with a document or catalog; leave it out")
     for asked, option in ((keep_damaged, "--keep-damaged"), (skip_broken, "--skip-broken"), (force, "--force")):
         if asked and not catalogs:
             raise UsageError(f"{option}: is about gettext catalogs (--file app.po, --file locale); leave it out")
+    for asked, option in ((flags, "--flags"), (words, "--words")):
+        if asked and (catalogs or document):
+            raise UsageError(f"{option}: is about lines of text; leave it out for documents and catalogs")
     if words and not json_:
         raise UsageError("--words: is shown with --json; add it, or leave it out")
     if flags and (n_best or 1) > 1:
         raise UsageError("--flags: is for one translation a line; leave out --n-best, or use --json")
-    given = Given(texts, file, as_text=as_text or catalogs)
-    check_new(out, "--out")
+    if columns and not document:
+        raise UsageError(f"--columns {columns}: is about tables (--file table.csv, .tsv or .jsonl); leave it out")
+    given = Given(texts, file, as_text=as_text or catalogs or document)
+    check_new(out, "--out", packed=document)
     how = {"engine": engine, "quantize": quantize, "precision": precision}
     model = load(bundle, device, threads, TranslationModel, **how)
     decode: dict[str, Any] = {"beam": beam, "n_best": n_best, "temperature": temperature, "top_k": top_k}
@@ -124,6 +149,9 @@ def translate(
     if file is not None and catalogs:
         options = {"keep_damaged": keep_damaged, "skip_broken": skip_broken, "force": force, "json_": json_}
         _fill(model, file, out, job, decode, **options)
+        return
+    if file is not None and document:
+        _translate_document(model, file, out, job, decode, listed(columns), json_)
         return
     if prefix.rstrip() != prefix:
         say(f"mirada: --prefix {prefix!r}: the space at its end is ignored; the next word brings its own")
@@ -155,7 +183,6 @@ def _fill(
     """
     from mirada.data.po import Catalog
     from mirada.tasks.translation.catalogs import check_language, choose, fill_all, lines_of
-    from mirada.tasks.translation.translator import Translation
 
     if out is None:
         example = file.name + ".new" if file.is_dir() else f"{file.name.partition('.')[0]}.new.po"
@@ -174,13 +201,8 @@ def _fill(
             say(f"mirada: {doubt}")
         lines |= dict.fromkeys(lines_of(catalog))
 
-    def finish(partial: Path | None) -> None:
-        rows = partial.read_text(encoding="utf-8").splitlines() if partial else []
-        translated = dict(zip(lines, (Translation.from_dict(json.loads(row)) for row in rows), strict=True))
-        try:
-            fillings = fill_all(paths, file, out, translated, keep_damaged)
-        except OSError as error:
-            raise cannot_write("--out", out, error) from None
+    def finish(translated: Translated) -> None:
+        fillings = fill_all(paths, file, out, translated, keep_damaged)
         for path, filling in fillings.items():
             for line, problem in filling.problems:
                 say(f"mirada: {path}, line {line}: {problem}")
@@ -191,15 +213,81 @@ def _fill(
         empty = f", {left:,} left empty" if left else ""
         say(f"filled {filled:,} entries{where}, marked fuzzy for a person to check{empty}; the rest is as it was")
 
-    if not lines:
-        finish(None)
-        return
     options = model.fill_options(**decode)
-    write_answers(
+    _translate_all(
         Given([*lines], None),
         out,
         {**job, "catalogs": True},
         lambda chunk: model.translate(chunk.texts, progress=chunk.progress, **options),
-        json_=True,
-        finish=finish,
+        finish,
     )
+
+
+def _translate_document(
+    model: TranslationModel,
+    file: Path,
+    out: Path | None,
+    job: Job,
+    decode: dict[str, Any],
+    columns: list[str],
+    json_: bool,
+) -> None:
+    """Translate a document."""
+    from mirada.data import language
+    from mirada.tasks.translation import document_translation as documents
+
+    if out is None:
+        stem, dot, suffix = file.name.partition(".")
+        new = f"{stem}.{model.card['languages']['target'] or 'new'}{dot}{suffix}"
+        raise UsageError(f"--file {file}: where should the translated document go? --out {new}")
+    document = model.open_document(file, columns)
+    texts, options = documents.texts_of(document), model.fill_options(**decode)
+    source = model.card["languages"]["source"]
+    if other := language.other_than(source, texts):
+        say(f"mirada: {file}: its texts look like {other}, and the model translates from {source}")
+    left = 0
+
+    def predict(chunk: Lines) -> list[Translation]:
+        def translate(some: list[str]) -> list[Translation]:
+            return model.translate(some, progress=chunk.progress, **options)
+
+        return documents.translate_texts(chunk.texts, translate, document.markup)
+
+    def finish(translated: Translated) -> None:
+        nonlocal left
+        done = documents.assemble(document, translated)
+        documents.write_document(out, done.content)
+        left = done.left
+        for note in done.notes:
+            say(f"mirada: {file}, {note}")
+        if json_:
+            print(json.dumps({"file": str(file), **done.as_dict()}, ensure_ascii=False))
+        say(f"{done}; the rest of the document is as it was")
+
+    given = Given(texts, None, unit="segments")
+    _translate_all(given, out, {**job, "document": file.suffix, "columns": columns}, predict, finish)
+    if left:
+        raise typer.Exit(1)
+
+
+Translated = dict[str, "Translation"]
+"""Texts and their translations."""
+
+
+def _translate_all(given: Given, out: Path, job: Job, predict: Predict, finish: Callable[[Translated], None]) -> None:
+    """Translate texts into `<out>.partial`, which an interrupted command continues; `finish` makes `out` of them."""
+    from mirada.tasks.translation.translator import Translation
+
+    texts = given.texts or []
+
+    def read(partial: Path) -> None:
+        rows = partial.read_text(encoding="utf-8").split("\n")[:-1]
+        finish(dict(zip(texts, (Translation.from_dict(json.loads(row)) for row in rows), strict=True)))
+
+    try:
+        if texts:
+            write_answers(given, out, job, predict, json_=True, finish=read)
+        else:
+            finish({})
+    except OSError as error:
+        raise cannot_write("--out", out, error) from None

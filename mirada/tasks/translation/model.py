@@ -1,4 +1,4 @@
-"""The translation model: translates texts and gettext catalogs."""
+"""The translation model: translates texts, documents and gettext catalogs."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from mirada.config import Values
 from mirada.contracts import GenerativeNetwork, Validation
 from mirada.data import language
 from mirada.data.batching import collate_pairs, similar
+from mirada.data.foreign import foreign
 from mirada.data.po import Catalog
 from mirada.data.sources import DataConfig, Paths, data_settings
 from mirada.decoding import DecodeConfig
+from mirada.documents import Document, Options, read_document
 from mirada.engines import ctranslate2
 from mirada.engines.torch import TorchEngine
 from mirada.errors import UsageError
@@ -25,6 +27,7 @@ from mirada.inspection.attention import CrossAttention
 from mirada.inspection.embeddings import Embeddings
 from mirada.metrics.translation import TranslationScores, bleu, bleu_tokenizer, chrf, evaluate
 from mirada.tasks.model import DecodeOptions, GenerativeModel, check_choice, check_text, check_texts
+from mirada.tasks.translation import document_translation as documents
 from mirada.tasks.translation.catalogs import Filling, check_language, fill, lines_of
 from mirada.tasks.translation.data import Examples, TranslationPreprocessor, read_examples
 from mirada.tasks.translation.translator import Translation, Translator, with_notes
@@ -195,8 +198,39 @@ class TranslationModel(GenerativeModel):
         filling = fill(found, dict(zip(lines, translated, strict=True)), keep_damaged)
         return replace(filling, doubts=tuple(doubts))
 
+    def translate_document(
+        self,
+        path: str | Path,
+        out: str | Path | None = None,
+        *,
+        columns: str | Sequence[str] = (),
+        **decode: Unpack[DecodeOptions],
+    ) -> documents.DocumentTranslation:
+        """Translate a text, Markdown, HTML, SRT, VTT, PO, TMX, CSV, TSV, JSONL, DOCX or ODT file, only its text.
+
+        The result is written to `out`, which must be new, if that is given. `columns` says which columns or fields of a
+        table to translate: `"text"` in place, `("text", "translation")` into another one.
+        """
+        if out is not None:
+            documents.check_new(Path(out))
+        if foreign(path) == "po":
+            result = documents.of_catalog(self.fill(path, **decode))
+        else:
+            document = self.open_document(path, [columns] if isinstance(columns, str) else columns)
+            texts, options = documents.texts_of(document), self.fill_options(**decode)
+            found = documents.translate_texts(texts, lambda some: self.translate(some, **options), document.markup)
+            result = documents.assemble(document, dict(zip(texts, found, strict=True)))
+        if out is not None:
+            documents.write_document(Path(out), result.content)
+        return result
+
+    def open_document(self, path: str | Path, columns: Sequence[str] = ()) -> Document:
+        """Read a document in the model's source language."""
+        languages = self.card["languages"]
+        return read_document(path, Options(tuple(columns), languages["source"], languages["target"]))
+
     def fill_options(self, **decode: Unpack[DecodeOptions]) -> DecodeOptions:
-        """Decoding options for catalogs: several translations to choose from."""
+        """Decoding options for catalogs and documents: several translations to choose from."""
         wanted = decode.get("n_best") or 5
         return {**decode, "n_best": min(wanted, self.decode_config(**decode).beam)}
 
