@@ -209,64 +209,13 @@ class Part(nn.Module):
         return f"{self.path}.{name}" if self.path else name
 
 
-class PackedMatrix:
-    """A copy of a large matrix W as oneDNN stores it, by which a few hundred rows or fewer are multiplied faster.
-
-    It is made when it is first used, and again when W has changed. A single row, or two, PyTorch multiplies as fast.
-    """
-
-    LARGE = 100_000  # numbers in W
-    ROWS = 64  # what oneDNN is told to expect; the layout it chooses is as good for 5 and for 500
-
-    def __init__(self) -> None:
-        self._kept: tuple[tuple[int, int], Tensor | None] = ((0, 0), None)
-
-    def __deepcopy__(self, memo: object) -> PackedMatrix:
-        return PackedMatrix()
-
-    def product(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor | None:
-        """x Wᵀ + b for rows x [R, D], where this is the faster way; otherwise None. It has no gradient."""
-        if torch.is_grad_enabled() or x.ndim != 2 or len(x) < 3 or weight.numel() < self.LARGE:
-            return None
-        if not x.dtype == weight.dtype == torch.float32 or x.device.type != "cpu" or torch.is_autocast_enabled("cpu"):
-            return None
-        if weight.is_inference():  # there is no way to see that it has changed
-            return None
-        version = (weight.data_ptr(), weight._version)
-        if self._kept[0] != version:
-            self._kept = (version, self._pack(weight))
-        packed = self._kept[1]
-        return None if packed is None else _packed_product(x, packed, bias)
-
-    def _pack(self, weight: Tensor) -> Tensor | None:
-        """W as oneDNN stores it; None if this PyTorch cannot, or if a product comes out wrong."""
-        weight = weight.detach().contiguous()
-        try:
-            packed: Tensor = torch.ops.mkldnn._reorder_linear_weight(weight, self.ROWS)
-            found = _packed_product(weight[:3], packed, None)
-        except (AttributeError, RuntimeError):
-            return None
-        return packed if torch.allclose(found, weight[:3] @ weight.t(), 1e-3, 1e-3, equal_nan=True) else None
-
-
-def _packed_product(x: Tensor, packed: Tensor, bias: Tensor | None) -> Tensor:
-    found: Tensor = torch.ops.mkldnn._linear_pointwise(x, packed, bias, "none", [], "")
-    return found
-
-
 class OutputHead(nn.Linear, Part):
     """The last layer of a model: from vectors [.., D] to logits, or numbers, [.., O]."""
 
     roles: ClassVar[Mapping[str, Role]] = {"weight": "head"}
 
-    def __init__(self, width: int, outputs: int, bias: bool = True):
-        super().__init__(width, outputs, bias)
-        self.packed = PackedMatrix()
-
     def forward(self, h: Tensor) -> Tensor:
-        logits = self.packed.product(h, self.weight, self.bias)
-        if logits is None:
-            logits = super().forward(h)
+        logits = super().forward(h)
         if is_recording():
             self.record("logits", logits)
         return logits

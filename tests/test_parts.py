@@ -14,9 +14,9 @@ from mirada.contracts import BOS, EOS, PAD, Batch, Sizes
 from mirada.models.transformer import Transformer, TransformerConfig
 from mirada.nn.blocks import Layer, MultiHead, Residual
 from mirada.nn.positions import AddedPositions
-from mirada.parts import OutputHead, Part, Switches, recording, switched
+from mirada.parts import Part, Switches, recording, switched
 from tests.block_parts import HEADS, INNER, LONG, WIDTH, Norm, shaken
-from tests.tensors import close, random
+from tests.tensors import close
 
 # --- recording ---
 
@@ -224,34 +224,3 @@ def test_a_cut_residual_around_the_feed_forward() -> None:
     assert isinstance(layer, Layer)
     inside = layer.feed_forward(after["encoder.0.add_self.output"])
     close(after["encoder.0.add_feed_forward.output"], layer.add_feed_forward.norm(inside))
-
-
-# --- output heads ---
-
-
-@pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("rows", [1, 2, 3, 40])
-def test_a_packed_product_is_the_product_and_follows_the_weights(rows: int, bias: bool) -> None:
-    head = OutputHead(64, 2000, bias).float()
-    x = random(rows, 64).float()
-    expected = head(x).detach()  # with gradients nothing is packed
-    with torch.inference_mode():
-        assert (head.packed.product(x, head.weight, head.bias) is not None) == (rows > 2)
-        close(head(x), expected, 1e-5)
-    with torch.no_grad():
-        head.weight.mul_(2)
-        close(head(x), torch.nn.functional.linear(x, head.weight, head.bias), 1e-5)
-    head.weight.data = head.weight.data.t().contiguous().t()  # as `lay_out` does
-    with torch.inference_mode():
-        close(copy.deepcopy(head)(x), torch.nn.functional.linear(x, head.weight, head.bias), 1e-5)
-
-
-def test_a_product_that_has_a_gradient_or_is_not_float32_is_not_packed() -> None:
-    head = OutputHead(64, 2000).float()
-    x = random(5, 64).float()
-    assert head.packed.product(x, head.weight, head.bias) is None
-    with torch.inference_mode():
-        assert head.packed.product(x.double(), head.weight, head.bias) is None
-        with torch.autocast("cpu", torch.bfloat16):
-            assert head.packed.product(x, head.weight, head.bias) is None
-            assert head(x).dtype == torch.bfloat16
