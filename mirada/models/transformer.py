@@ -251,7 +251,9 @@ class Transformer(EncoderDecoder):
 
     def _mask(self, batch: Batch) -> Tensor | None:
         mask = batch.source_mask
-        return None if mask.all() else mask[:, None, None, :]  # [B, S] -> [B, 1, 1, S]
+        if not torch.is_grad_enabled() and mask.all():  # generation is faster without one; training need not wait
+            return None
+        return mask[:, None, None, :]  # [B, S] -> [B, 1, 1, S]
 
 
 class Captioner(EncoderDecoder):
