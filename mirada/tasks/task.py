@@ -63,6 +63,8 @@ class Task:
     """Made with the label smoothing: the training loss of a network on a batch (`training/losses.py`)."""
     defaults: ClassVar[Values] = {}
     """Where its settings should differ from those written in the sections."""
+    steps_in_budget: ClassVar[int] = 1000
+    """The fewest steps in a short budget in minutes: batches are as small as that needs."""
     presets: ClassVar[tuple[str, ...]] = ()
     """From small to large: those that `--preset auto` chooses among, by what a budget in minutes allows."""
     inherited: ClassVar[tuple[str, ...]] = ()

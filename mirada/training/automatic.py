@@ -28,9 +28,7 @@ LEAST_BATCH = 500
 """Tokens in the smallest batch that is chosen automatically."""
 STEPS_IN_EPOCH = 40
 """The fewest steps per epoch of a small dataset."""
-STEPS_IN_BUDGET = 1000
-"""The fewest steps in a short budget."""
-ENOUGH_TOKENS = 3_000_000
+ENOUGH_TOKENS = 20_000_000
 """Tokens that a larger preset has to see to beat a smaller one in the same time."""
 SHORT = 60.0
 """Below so many seconds of training, the smallest preset is used without measuring the others."""
@@ -84,7 +82,8 @@ def choose(
         cost = _estimate(task, sections, data, batch, device)
     left = seconds()
     if train.batch_tokens is None:
-        batch = batch_size(train, everything, None if left is None else left * cost.tokens_per_second)
+        affordable = None if left is None else left * cost.tokens_per_second / task.steps_in_budget
+        batch = batch_size(train, everything, affordable)
         sections["train"] = train = train.model_copy(update={"batch_tokens": batch})
         cost = cost.on(data.batches(batch, train.seed), train.accumulate)
         chosen.append(f"batches of {batch:,} tokens")
@@ -170,10 +169,10 @@ def _ends(config: TrainConfig, cost: CostEstimate, left: float | None) -> dict[s
 
 
 def batch_size(config: TrainConfig, corpus_tokens: int, affordable: float | None = None) -> int:
-    """Tokens in a batch; `affordable` is how many tokens the model sees within a budget in minutes, if there is one."""
+    """Tokens in a batch; `affordable` are those for which a budget in minutes allows enough steps, if there is one."""
     wanted = corpus_tokens // STEPS_IN_EPOCH
     if affordable is not None:
-        wanted = min(wanted, int(affordable / STEPS_IN_BUDGET))
+        wanted = min(wanted, int(affordable))
     return min(config.max_batch_tokens, max(LEAST_BATCH, wanted))
 
 

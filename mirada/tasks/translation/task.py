@@ -30,6 +30,7 @@ class TranslationTask(Task):
     used = ("decode",)
     inherited = ("source_language", "target_language")
     presets = ("tiny", "small")
+    steps_in_budget = 2000
     length = ("max_tokens", 1)
 
     def check(self, built: Mapping[str, Any]) -> None:
