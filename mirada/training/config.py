@@ -37,8 +37,8 @@ class TrainConfig(Section):
     preset: str | None = None
     """Preset of the model's sizes. `auto`: the largest that sees enough data within the budget."""
     batch_tokens: int | None = Field(None, ge=16)
-    """Tokens in a batch, including padding and both sides. Default: at least some 40 steps per epoch, and some 2,000
-    per budget."""
+    """Tokens in a batch, including padding and both sides. Default: at least some 40 steps per epoch, and some 1,000
+    (translation: 2,000) per budget."""
     max_batch_tokens: int = Field(4000, ge=16)
     """The most tokens in a batch where `batch_tokens` is not set."""
     accumulate: int = Field(1, ge=1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -28,9 +29,9 @@ from tests import toy
         (7_000, None, 500),  # 300 short pairs: an epoch has 14 steps, not 2
         (60_000, None, 1500),
         (10_000_000, None, 4000),
-        (10_000_000, 900_000, 900),  # a short budget has 1,000 steps
-        (10_000_000, 100_000, 500),
-        (60_000, 50_000_000, 1500),
+        (10_000_000, 900.0, 900),  # a short budget has enough steps
+        (10_000_000, 100.0, 500),
+        (60_000, 50_000.0, 1500),
     ],
 )
 def test_batches_are_small_for_little_data_and_for_a_short_budget(
@@ -102,6 +103,9 @@ def test_notes_say_what_was_chosen_and_what_ends_first() -> None:
     assert len(_notes(["a"], both, 2.0, 99.0)) == 2
 
 
+TASK: Any = SimpleNamespace(steps_in_budget=1000)
+
+
 class Corpus:
     """Ten million tokens in batches of a size, and how many batches that makes."""
 
@@ -123,7 +127,7 @@ def test_what_is_open_is_filled_in_from_the_measured_speed(monkeypatch: pytest.M
     speed = replace(COST, epoch_tokens=10_000_000)
     monkeypatch.setattr(automatic, "_estimate", lambda *given: speed)
     sections = {"train": TrainConfig(minutes=16, precision="float32"), "model": GPTConfig(dropout=None)}
-    found = automatic.choose(None, sections, Corpus(), torch.device("cpu"), lambda: 900.0)  # type: ignore[arg-type]
+    found = automatic.choose(TASK, sections, Corpus(), torch.device("cpu"), lambda: 900.0)  # type: ignore[arg-type]
     assert found.sections["train"].batch_tokens == 900
     assert found.sections["model"].dropout == 0.0  # a tenth of an epoch
     assert (found.estimate.steps_per_epoch, found.estimate.padding) == (11_111, 0.5)
@@ -133,7 +137,7 @@ def test_what_is_open_is_filled_in_from_the_measured_speed(monkeypatch: pytest.M
         "train": TrainConfig(minutes=16, batch_tokens=700, precision="float32"),
         "model": GPTConfig(dropout=0.3),
     }
-    found = automatic.choose(None, sections, Corpus(), torch.device("cpu"), lambda: 900.0)  # type: ignore[arg-type]
+    found = automatic.choose(TASK, sections, Corpus(), torch.device("cpu"), lambda: 900.0)  # type: ignore[arg-type]
     assert found.sections == sections
     assert found.notes == []
 
@@ -170,13 +174,13 @@ def test_the_largest_preset_without_a_budget_in_minutes(monkeypatch: pytest.Monk
     assert task.tried == []
 
 
-def test_the_largest_preset_that_sees_three_million_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At 100 seconds, with 30,000 tokens a second; presets are tried from the largest down, a step each."""
-    assert Presets(monkeypatch, big=30_000).choose(100) == "big"
-    task = Presets(monkeypatch, big=29_999, small=30_000)
-    assert task.choose(100) == "small"
+def test_the_largest_preset_that_sees_twenty_million_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At 1,000 seconds, with 20,000 tokens a second; presets are tried from the largest down, a step each."""
+    assert Presets(monkeypatch, big=20_000).choose(1000) == "big"
+    task = Presets(monkeypatch, big=19_999, small=20_000)
+    assert task.choose(1000) == "small"
     assert task.tried == [("big", 2000, 1), ("small", 2000, 1)]
-    assert Presets(monkeypatch, big=0.0, small=29_999).choose(100) == "tiny"
+    assert Presets(monkeypatch, big=0.0, small=19_999).choose(1000) == "tiny"
 
 
 def test_a_preset_is_tried_with_the_batches_it_would_have(monkeypatch: pytest.MonkeyPatch) -> None:
