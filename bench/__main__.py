@@ -39,7 +39,8 @@ def main() -> None:
     names = list(takewhile(lambda word: not word.startswith("-"), sys.argv[1:]))  # options of a benchmark follow
     for name in names or BENCHMARKS:
         if name not in BENCHMARKS + DOWNLOADS:
-            sys.exit(f"there is no benchmark {name!r}; choose from: {', '.join(BENCHMARKS + DOWNLOADS)}")
+            known = ", ".join([*BENCHMARKS, *DOWNLOADS, *ARGUMENTS])
+            sys.exit(f"there is no benchmark {name!r}; choose from: {known}")
         print(f"── {name}", flush=True)
         import_module(f"bench.{name}").main()
 

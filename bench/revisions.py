@@ -38,8 +38,8 @@ def environment(tree: Path, **more: str) -> dict[str, str]:
 def start(tree: Path, *words: str | Path, **more: str) -> subprocess.Popen[str]:
     """Start a `mirada` command of a tree, with more in its environment; `communicate` returns all that it says."""
     command = [sys.executable, "-m", "mirada.cli", *map(str, words)]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    return subprocess.Popen(command, cwd=tree, env=environment(tree, **more), **pipes, text=True, encoding="utf-8")
+    given, pipe, same = environment(tree, **more), subprocess.PIPE, subprocess.STDOUT
+    return subprocess.Popen(command, cwd=tree, env=given, stdout=pipe, stderr=same, text=True, encoding="utf-8")
 
 
 def write_builtin(file: Path, pairs: int) -> Path:

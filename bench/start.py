@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from bench.command import mirada
 from bench.revisions import HERE, checked_out, environment, start, write_builtin
@@ -54,7 +55,7 @@ def first_step(tree: Path, options: argparse.Namespace, folder: Path, cache: Pat
     return {"import": total - inside, **phases, "the rest, and the first step": rest, "total": total}
 
 
-def logged(folder: Path) -> list[dict[str, object]]:
+def logged(folder: Path) -> list[dict[str, Any]]:
     """The whole lines of the log below a folder, up to the first step."""
     events = []
     for log in folder.rglob("log.jsonl"):  # none yet, or one
