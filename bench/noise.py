@@ -26,6 +26,8 @@ class Altered(NamedTuple):
     """None where no translation is right."""
     spans: tuple[str, ...] = ()
     """What the translation must have, character by character."""
+    clean: Pair | None = None
+    """The pair without the noise, where it is another than the one that was given."""
 
 
 Noise = Callable[[str, str, Random], Altered | None]
@@ -89,7 +91,7 @@ def decomposed(source: str, reference: str, chance: Random) -> Altered | None:
         if renamed is None:
             return None
         source, reference = renamed
-    return Altered(unicodedata.normalize("NFD", source), reference)
+    return Altered(unicodedata.normalize("NFD", source), reference, clean=(source, reference))
 
 
 def typos(source: str, reference: str, chance: Random) -> Altered | None:
@@ -241,10 +243,10 @@ KINDS = [
 
 
 class Case(NamedTuple):
-    """An input for translators, and the lines of the test set that it is made from."""
+    """An input for translators, and the clean pairs that it is made from."""
 
     kind: str
-    lines: tuple[int, ...]
+    clean: tuple[Pair, ...]
     altered: Altered
 
 
@@ -256,9 +258,9 @@ def cases(kind: Kind, pairs: Sequence[Pair], sample: Sequence[int]) -> list[Case
     while left:
         chance = Random(f"{kind.name} {left[0]}")
         size = chance.randint(*kind.joins)
-        lines, left = tuple(left[:size]), left[size:]
-        source, reference = ("\n".join(pairs[line][side].strip() for line in lines) for side in (0, 1))
-        altered = kind.make(source, reference, chance) if len(lines) >= kind.joins[0] else None
+        clean, left = tuple(pairs[line] for line in left[:size]), left[size:]
+        source, reference = ("\n".join(pair[side].strip() for pair in clean) for side in (0, 1))
+        altered = kind.make(source, reference, chance) if len(clean) >= kind.joins[0] else None
         if altered is not None and altered.source != source:
-            found.append(Case(kind.name, lines, altered))
+            found.append(Case(kind.name, (altered.clean,) if altered.clean else clean, altered))
     return found

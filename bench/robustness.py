@@ -23,6 +23,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
@@ -134,8 +135,7 @@ def bundle(path: Path, beam: int, engine: str) -> tuple[System, str | None]:
 
 def peer(folder: Path, beam: int) -> System:
     """A model of `bench/marian.py` as a system."""
-    from bench import marian
-
+    marian = import_module("bench.marian")
     return lambda texts: [Output(text) for text in marian.translate(folder, texts, beam)]
 
 
@@ -228,9 +228,10 @@ def run(options: argparse.Namespace) -> list[Row]:
     pairs = read(options.test)
     count = min(options.sentences, len(pairs))
     sample = [number * len(pairs) // count for number in range(count)]
-    kinds = [[Case(CLEAN, (line,), Altered(*pairs[line])) for line in sample]]
+    kinds = [[Case(CLEAN, (pairs[line],), Altered(*pairs[line])) for line in sample]]
     kinds += [found for kind in KINDS if (found := cases(kind, pairs, sample))]
-    lines = sorted({line for inputs in kinds for case in inputs for line in case.lines})
+    clean = list(dict.fromkeys(source for inputs in kinds for case in inputs for source, _ in case.clean))
+    noisy = [case.altered.source for inputs in kinds for case in inputs]
     systems, language = dict[str, System](), None
     for path in options.bundles:
         name = path.resolve().name
@@ -244,11 +245,11 @@ def run(options: argparse.Namespace) -> list[Row]:
     for name, translate in systems.items():
         print(f"translating with {name}", file=sys.stderr, flush=True)
         # all at once: sentences of similar length share batches, and a peer is loaded once
-        answers = iter(translate([*(pairs[line][0] for line in lines), *_sources(kinds)]))
-        clean = {line: next(answers).text for line in lines}
+        answers = iter(translate([*clean, *noisy]))
+        texts = {source: next(answers).text for source in clean}
         translated[name] = [[next(answers) for _ in inputs] for inputs in kinds]
         for inputs, outputs, rows in zip(kinds, translated[name], table, strict=True):
-            before = [_joined([(clean[line], pairs[line][1]) for line in case.lines]) for case in inputs]
+            before = [_joined([(texts[source], reference) for source, reference in case.clean]) for case in inputs]
             rows.append(measure(name, inputs, outputs, before, tokenizer))
     every = [row for rows in table for row in rows]
     show(every)
@@ -256,10 +257,6 @@ def run(options: argparse.Namespace) -> list[Row]:
         for inputs, outputs in zip(kinds, translated[name], strict=True):
             show_worst(name, inputs, outputs, options.worst)
     return every
-
-
-def _sources(kinds: Sequence[Sequence[Case]]) -> list[str]:
-    return [case.altered.source for inputs in kinds for case in inputs]
 
 
 def _joined(pairs: Sequence[Pair]) -> Pair:

@@ -27,8 +27,8 @@ def test_loops_and_odd_lengths() -> None:
 
 def test_a_row_has_the_scores_and_the_shares() -> None:
     inputs = [
-        Case("numbers", (0,), Altered("I saw 47 cats.", "Eu vi 47 gatos.", ("47",))),
-        Case("numbers", (1,), Altered("I saw 53 dogs.", "Eu vi 53 cães.", ("53",))),
+        Case("numbers", (), Altered("I saw 47 cats.", "Eu vi 47 gatos.", ("47",))),
+        Case("numbers", (), Altered("I saw 53 dogs.", "Eu vi 53 cães.", ("53",))),
     ]
     outputs = [Output("Eu vi 47 gatos.", ()), Output("Eu vi 5 cães cães cães cães.", ("repetition", "lost"))]
     clean = [("Eu vi 5 gatos.", "Eu vi 5 gatos."), ("Eu vi 6 cães.", "Eu vi 6 cães.")]
@@ -41,7 +41,7 @@ def test_a_row_has_the_scores_and_the_shares() -> None:
 
 
 def test_input_without_a_right_translation_has_shares_only() -> None:
-    inputs = [Case("repeated", (0,), Altered("no no no no no", None))]
+    inputs = [Case("repeated", (), Altered("no no no no no", None))]
     row = measure("peer", inputs, [Output("não não não não")], [("Não.", "Não.")], "13a")
     assert (row.clean, row.chrf, row.bleu, row.kept, row.flagged) == (None, None, None, None, None)
     assert row.loops == 1
