@@ -52,7 +52,7 @@ _QUICK = re.compile(
 )
 """What a text with a span must have: most have nothing of it."""
 _CLOCK = re.compile(r"\d{1,2}[AP]M")
-_NAME = re.compile(r"(?<![\w'’-])[^\W\d_][^\W\d_'’-]{2,}(?![\w'’-])")
+_NAME = re.compile(r"(?<![\w'’-])[^\W\d_][^\W\d_'’-]{2,}(?![\w-])(?!['’](?!s\b))")
 
 
 class Span(NamedTuple):
@@ -121,6 +121,11 @@ def mask(text: str, found: Sequence[Span], tags: Sequence[str] = ()) -> Masked:
             chosen.append((span, marker))
             kept += [] if tagged else [text[span.start : span.end]]
     return Masked(_replaced(text, chosen), tuple(kept))
+
+
+def without(text: str, found: Sequence[Span]) -> str:
+    """The text with spaces in the place of its spans."""
+    return _replaced(text, ((span, " ") for span in found)) if found else text
 
 
 def mask_pair(source: str, target: str) -> tuple[str, str]:

@@ -30,6 +30,10 @@ SAMPLED = 50
 """Sentences are counted in every fiftieth text."""
 SEVERAL = 1.5
 """Sentences in a text on average, from which a model is given whole lines."""
+LARGE = 10_000
+"""Known words from which an unknown one at the beginning of a sentence is taken for a name."""
+FEW = 3
+"""A name that occurs less often than this is not known: nothing can be learned about it."""
 NOUNS = 0.2
 """The share of all words that are names from which capital letters do not tell names."""
 CASED = 0.7
@@ -42,6 +46,8 @@ Case = Literal["upper", "title", "lower"]
 
 class _File(BaseModel):
     capitalized: Annotated[float, Field(ge=0, le=1)]
+    stopped: Annotated[float, Field(ge=0, le=1)] = 0.0
+    words: Annotated[int, Field(ge=0, le=10**6)] = 0
     sentences: Annotated[float, Field(ge=0, le=1e6)]
     names: Annotated[dict[str, str], Field(max_length=MAX_NAMES)]
     known: Annotated[str, Field(max_length=6 * MAX_KNOWN)]
@@ -55,6 +61,10 @@ class Profile:
     """The share of texts that begin with a capital letter."""
     sentences: float = 1.0
     """How many sentences a text has on average."""
+    stopped: float = 0.0
+    """The share of texts that end with a mark such as a full stop."""
+    words: int = 0
+    """How many words nearly all texts have at most; 0 if that is not known."""
     names: dict[str, str] = field(default_factory=dict, repr=False)
     """How words are usually written that have capital letters inside a sentence, by their form in small letters."""
     known: bytes = field(default=b"", repr=False)
@@ -64,7 +74,7 @@ class Profile:
 
     def to_json(self) -> str:
         known = base64.b64encode(self.known).decode()
-        values = {"capitalized": self.capitalized, "sentences": self.sentences, "names": self.names, "known": known}
+        values = {**vars(replace(self)), "known": known}
         return json.dumps(values, ensure_ascii=False, indent=1, sort_keys=True)
 
     @classmethod
@@ -75,7 +85,7 @@ class Profile:
             np.frombuffer(known, "<u4")
         except ValueError:
             raise BundleError(f"{path}: is damaged (its list of known words)") from None
-        return cls(found.capitalized, found.sentences, found.names, known)
+        return cls(**{**dict(found), "known": known})
 
     def merged(self, other: Profile) -> Profile:
         """This profile with the words of another one."""
@@ -98,12 +108,12 @@ class Profile:
     def is_unknown_name(self, sentence: str, word: str, start: int) -> bool:
         """Whether the word at a place of a sentence is a name that the texts do not have: such a word is copied.
 
-        Any word may begin a sentence with a capital letter: there it is a name if the next one has one as well. Where
-        nouns have capital letters, as in German, nothing is known to be a name.
+        Any word may begin a sentence with a capital letter: if few words are known, it is a name there only if the next
+        one has one as well. Where nouns have capital letters, as in German, nothing is known to be a name.
         """
         if not self._hashes or len(self.names) > max(100, NOUNS * len(self._hashes)) or not word[0].isupper():
             return False
-        if not any(map(str.isalnum, sentence[:start])):
+        if not any(map(str.isalnum, sentence[:start])) and len(self._hashes) < LARGE:
             following = sentence[start + len(word) :].lstrip()
             if not following[:1].isupper():
                 return False
@@ -122,10 +132,16 @@ class Profile:
         if letters.islower():
             return "lower" if len(words) > 1 else None
         long = [word for word in words if len(word) > 3]
-        plain = [word for word in words[1:] if len(word) > 3 and self.knows(word) and self._usual(word).islower()]
-        if len(long) > 2 and len(plain) > 1 and all(word[0].isupper() for word in long):
+        plain = [word for word in words[1:] if word.istitle() and self.knows(word) and self._usual(word).islower()]
+        every = all(word[0].isupper() for word in words)
+        if len(words) > 2 and len(plain) > 1 and (every or all(word[0].isupper() for word in long)):
             return "title"
         return None
+
+    def known_share(self, text: str) -> float:
+        """The share of a text's words that occur in the texts."""
+        words = _WORD.findall(text)
+        return sum(map(self.knows, words)) / len(words) if words else 1.0
 
     def sentence_case(self, text: str) -> str:
         """A sentence as it is usually written: small letters, but for names and its beginning."""
@@ -156,10 +172,10 @@ class ProfileBuilder:
     """Collects what texts are like, one text after another."""
 
     def __init__(self) -> None:
-        self.texts = self.cased = self.capitals = self.counted = self.found = 0
+        self.texts = self.cased = self.capitals = self.stops = self.counted = self.found = 0
+        self.first: Counter[str] = Counter()
         self.inside: Counter[str] = Counter()
-        self.hashes: set[int] = set()
-        self._seen: set[str] = set()
+        self.lengths: Counter[int] = Counter()
 
     def add(self, text: str) -> None:
         if self.texts % SAMPLED == 0:
@@ -171,25 +187,38 @@ class ProfileBuilder:
         if first[:1].isalpha() and first[0].lower() != first[0].upper():
             self.cased += 1
             self.capitals += first[0].isupper()
-        if len(self._seen) < MAX_KNOWN:
-            self._seen.update(words)
-        self.inside.update(words[1:])
+        self.stops += not text[-1:].isalnum()
+        self.lengths[len(words)] += 1
+        if len(self.inside) < MAX_KNOWN:
+            self.first[first] += 1
+            self.inside.update(words[1:])
 
     def build(self) -> Profile:
-        hashes = {_hash(word.lower()) for text in self._seen for word in _WORD.findall(text)}
-        known = np.sort(np.fromiter(hashes, "<u4", len(hashes)))
+        inside, first = _forms(self.inside), _forms(self.first)
+        counts: Counter[str] = Counter()
+        for word, count in (*inside.items(), *first.items()):
+            counts[word.lower()] += count if word[0].isupper() else FEW
+        known = np.array(sorted({_hash(word) for word, count in counts.items() if count >= FEW}), "<u4")
         return Profile(
             capitalized=round(self.capitals / max(1, self.cased), 4),
             sentences=round(self.found / max(1, self.counted), 4),
-            names=self._names(),
-            known=known.astype("<u4").tobytes(),
+            stopped=round(self.stops / max(1, self.texts), 4),
+            words=self._usual_length(),
+            names=self._names(inside),
+            known=known.tobytes(),
         )
 
-    def _names(self) -> dict[str, str]:
-        forms: Counter[str] = Counter()
-        for chunk, count in self.inside.items():
-            for word in _WORD.findall(chunk):
-                forms[word] += count
+    def _usual_length(self) -> int:
+        """The number of words that all but one in two hundred texts have at most."""
+        left = self.texts // 200
+        for length in sorted(self.lengths, reverse=True):
+            left -= self.lengths[length]
+            if left < 0:
+                return length
+        return 0
+
+    @staticmethod
+    def _names(forms: Counter[str]) -> dict[str, str]:
         best: dict[str, str] = {}
         for word, count in forms.items():
             other = best.get(word.lower())
@@ -197,6 +226,15 @@ class ProfileBuilder:
                 best[word.lower()] = word
         names = [(forms[usual], small, usual) for small, usual in best.items() if usual != small and forms[usual] > 1]
         return {small: usual for _, small, usual in sorted(names, reverse=True)[:MAX_NAMES]}
+
+
+def _forms(chunks: Counter[str]) -> Counter[str]:
+    """The words of what stands between spaces, as they are written."""
+    found: Counter[str] = Counter()
+    for chunk, count in chunks.items():
+        for word in _WORD.findall(chunk):
+            found[word] += count
+    return found
 
 
 def _hash(word: str) -> int:

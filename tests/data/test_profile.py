@@ -41,6 +41,7 @@ PROFILE = profile_of(TEXTS * 3)
         ("Nothing Else Sleeps Without Reason", "title", "Nothing else sleeps without reason"),
         ("«THE CAT SLEEPS»", "upper", "«The cat sleeps»"),
         ("STOP!", "upper", "Stop!"),
+        ("Cat And Reason Of The Morning", "title", "Cat and reason of the morning"),
     ],
 )
 def test_texts_in_another_case_are_read_in_the_usual_one(text: str, case: str, plain: str) -> None:
@@ -81,6 +82,9 @@ def test_names_that_no_text_has_are_unknown() -> None:
     assert not unknown(PROFILE, "Tom saw kowalski", "kowalski")
     assert not unknown(PROFILE, "Kowalski saw Tom", "Kowalski")  # any word may be the first
     assert unknown(PROFILE, "Jana Kowalski saw Tom", "Jana")
+    rare = profile_of([*TEXTS * 3, "I met Nakamura.", "I met Nakamura again."])
+    assert unknown(rare, "Tom saw Nakamura", "Nakamura")  # twice is not enough to learn from
+    assert rare.knows("again")
     assert not unknown(Profile(), "Tom saw Kowalski", "Kowalski")  # nothing is known: nothing is unknown
 
 
@@ -96,7 +100,7 @@ def test_sentences_of_a_text_are_counted() -> None:
 
 
 def test_a_merged_profile_knows_the_words_of_both() -> None:
-    both = PROFILE.merged(profile_of(["Hier wohnt Jana mit Tom.", "Dort wohnt Jana."]))
+    both = PROFILE.merged(profile_of(["Hier wohnt Jana mit Tom.", "Dort wohnt Jana."] * 2))
     assert both.knows("jana")
     assert both.knows("boston")
     assert both.names["jana"] == "Jana"

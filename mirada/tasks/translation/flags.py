@@ -5,6 +5,7 @@ cut          it reached the length limit
 lost         a number, address, placeholder, tag or other span of the source is missing
 copied       it is the source again
 language     the source is not in the model's language
+short        it is far shorter than its source
 uncovered    words of the source have no counterpart (looked for where the probabilities of words are asked for)
 """
 
@@ -15,14 +16,19 @@ from collections.abc import Sequence
 from mirada.data import language
 from mirada.data.masking import Masked, spans
 from mirada.data.placeholders import found, key
+from mirada.data.profile import Profile
 
-FLAGS = ("repetition", "cut", "lost", "copied", "language", "uncovered")
+FLAGS = ("repetition", "cut", "lost", "copied", "language", "short", "uncovered")
 MANY = {1: 4}
 """How often n tokens in a row must be repeated to be a loop; OFTEN where nothing is said."""
 OFTEN, LONGEST = 3, 8
 """Times, and tokens of the longest loop that is looked for."""
-SURE = 0.9
-"""Probability from which a text counts as one in another language."""
+SURE, LIKELY = 0.9, 0.6
+"""Probability from which a text counts as one in another language, and where most of its words are unknown."""
+KNOWN = 0.6
+"""The share of words below which they are unknown."""
+SHORT, FEWEST = 0.35, 10
+"""The share of its source's tokens that a translation has at least, where the source has that many."""
 
 
 def loops(ids: Sequence[int]) -> bool:
@@ -65,14 +71,18 @@ def faults(source: str, masked: Masked, ids: Sequence[int], output: str, tokens:
     flags = set()
     if loops(tokens) and not loops(ids):
         flags.add("repetition")
+    if len(ids) >= FEWEST and len(tokens) < SHORT * len(ids):
+        flags.add("short")
     if not masked.intact(output) or lost(source, masked.restore(output)):
         flags.add("lost")
     return flags
 
 
-def other_language(tag: str | None, text: str) -> bool:
-    """Whether a text is clearly in another language than the one with this tag."""
+def other_language(tag: str | None, text: str, profile: Profile | None = None) -> bool:
+    """Whether a text is in another language than the one with this tag: clearly, or likely and of unknown words."""
     if not tag or not language.known(tag):
         return False
     seen = language.guess(text, SURE)
+    if seen is None and profile is not None and profile.known_share(text) < KNOWN:
+        seen = language.guess(text, LIKELY)
     return seen is not None and seen != language.primary(tag) and not language.related(seen, language.primary(tag))

@@ -48,8 +48,10 @@ def take_out(text: str, tags: Sequence[str]) -> tuple[str, Tags]:
     return plain, Tags(tuple(tags), tuple(places))
 
 
-def put_back(tags: Tags, source: Places, text: str, target: Places, attention: npt.NDArray[np.float32]) -> str:
-    """A translation with a character of `TAG` for each tag.
+def put_back(
+    tags: Tags, plain: str, source: Places, text: str, target: Places, attention: npt.NDArray[np.float32]
+) -> str:
+    """A translation of a `plain` source with a character of `TAG` for each tag.
 
     `attention` [T, S] says how much each token of the translation looks at each of the source.
     """
@@ -63,6 +65,9 @@ def put_back(tags: Tags, source: Places, text: str, target: Places, attention: n
             ranges[number] = start, start
         elif partner > number:
             start, end = _range(source, place, tags.places[partner], text, target, looked)
+            if plain[: tags.places[partner]].rstrip()[-1:].isalnum():  # a mark at the end belongs to what follows
+                while end > start and not text[end - 1].isalnum() and not TAG.match(text[end - 1]):
+                    end -= 1
             inner = [ranges[other] for other in range(number + 1, partner) if other in ranges]
             start, end = min([start, *(one for one, _ in inner)]), max([end, *(other for _, other in inner)])
             ranges[number] = _apart(start, end, [ranges[other] for other in ranges if other > partner])

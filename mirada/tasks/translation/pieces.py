@@ -14,10 +14,14 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from mirada.data.language import primary
-from mirada.data.masking import MARKER, Masked, Span, mask, spans
+from mirada.data.masking import Masked, Span, mask, spans, without
+from mirada.data.normalize import nfc
 from mirada.data.profile import Case, Profile, in_case
 from mirada.data.sentences import sentences
 from mirada.tasks.translation.markup import MAX_TAGS, NO_TAGS, TAG, Tags, pairs, take_out
+
+STOPPED = 0.7
+"""The share of texts with a mark at their end from which that is the rule."""
 
 
 @dataclass
@@ -33,6 +37,8 @@ class Piece:
     masked: Masked
     """The same with markers for spans and without tags, in the case that the model knows."""
     tags: Tags = NO_TAGS
+    open_ended: bool = False
+    """Whether it has no mark at its end although texts usually have one: then its translation has no full stop."""
     case: Case | None = None
     ids: list[int] = field(default_factory=list)
     prefix: list[int] = field(default_factory=list)
@@ -51,6 +57,8 @@ class Piece:
 
     def finish(self, text: str) -> str:
         """A translation of the masked text as one of the piece: in its case, with its spans and tags."""
+        if self.open_ended and text.endswith(".") and not text.endswith(".."):
+            text = text[:-1]
         text = self.masked.restore(in_case(text, self.case))
         return TAG.sub(lambda found: self.tags.texts[ord(found[0]) - 0xE100], text) if self.tags.texts else text
 
@@ -76,15 +84,21 @@ class Cutter:
         found = spans(text)
         outline = _outline(text, found)
         places = sentences(outline, self.language) if split else [(0, len(text))]
+        case = self._case(text, found)
         for start, end in places:
             start, end = _inside(text, *stripped(text, start, end), found)
             if end > start:
-                yield self.piece(number, text, start, end)
+                yield self.piece(number, text, start, end, case)
 
-    def piece(self, number: int, text: str, start: int, end: int) -> Piece:
-        """The part [start, end) of a text as the model reads it."""
-        source, profile = text[start:end], self.profile
-        case = profile.case_of(MARKER.sub("", source)) if profile else None
+    def _case(self, text: str, found: Sequence[Span]) -> Case | None:
+        """The case of a text all in capitals or in small letters; its sentences may be too short to show it."""
+        case = self.profile.case_of(without(text, found)) if self.profile else None
+        return None if case == "title" else case
+
+    def piece(self, number: int, text: str, start: int, end: int, case: Case | None = None) -> Piece:
+        """The part [start, end) of a text as the model reads it; `case` is that of the text, if it is unusual."""
+        source, profile = nfc(text[start:end]), self.profile
+        case = case or (profile.case_of(without(source, spans(source))) if profile else None)
         names = partial(profile.is_unknown_name, source) if self.masks and profile and case is None else None
         found = spans(source, names)
         if not self.masks:  # tags need no markers
@@ -94,7 +108,8 @@ class Cutter:
         if case and profile:
             masked = Masked(profile.sentence_case(masked.text), masked.spans)
         plain, taken = take_out(masked.text, tags)
-        return Piece(number, start, end, source, Masked(plain, masked.spans), taken, case)
+        open_ended = bool(profile and profile.stopped > STOPPED) and plain[-1:].isalnum()
+        return Piece(number, start, end, source, Masked(plain, masked.spans), taken, open_ended, case)
 
 
 def is_tag(text: str, span: Span) -> bool:

@@ -84,9 +84,8 @@ class Search:
         What loops may not repeat three tokens; where a marker got lost, all must be there.
         """
         config = config.model_copy(update={"n_best": config.beam})
-        self._retry(
-            [piece for piece in pieces if piece.flags & {"repetition", "cut"}], config, no_repeat_ngram=NO_REPEAT
-        )
+        again = [piece for piece in pieces if piece.flags & {"repetition", "cut", "short"}]
+        self._retry(again, config, no_repeat_ngram=NO_REPEAT)
         lost = [piece for piece in pieces if "lost" in piece.flags]
         self._retry([piece for piece in lost if piece.masked.spans], config, copied=self._markers)
         self._retry([piece for piece in lost if not piece.masked.spans], config)
@@ -118,7 +117,7 @@ class Search:
         looked = self.engine.attention([[token.id for token in tokens] for tokens in sources], ids) if wanted else []
         for (piece, place, text), source, target, weights in zip(wanted, sources, targets, looked, strict=True):
             here, there = ([(token.start, token.end) for token in tokens] for tokens in (source, target))
-            placed = put_back(piece.tags, here, text, there, weights[: len(there), : len(here)])
+            placed = put_back(piece.tags, piece.masked.text, here, text, there, weights[: len(there), : len(here)])
             piece.best[place] = placed, piece.best[place][1]
 
     # ── words ─────────────────────────────────────────────────────────────────────────────────────────────────────

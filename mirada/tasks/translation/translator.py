@@ -22,6 +22,8 @@ from mirada.tasks.translation.flags import FLAGS, is_copy, other_language
 from mirada.tasks.translation.pieces import Cutter, Piece, stripped
 from mirada.tasks.translation.search import Search
 
+LONGER = 1.5
+"""How much longer than those that the model has learned from a sentence must be to be split into clauses."""
 LONGEST_TEXT = 1_000_000
 """Characters in a text, beyond which it is refused."""
 
@@ -157,7 +159,7 @@ class Translator:
         for piece in waiting:
             found = work[piece.text]
             pieces = list(self._shortened(texts[piece.text], work, piece))
-            if len(pieces) > 1:
+            if len(pieces) > 1 and len(piece.ids) > self.longest:
                 found.parts += len(pieces)
                 found.notes.append(
                     f"a sentence has {len(piece.ids):,} tokens and the model takes {self.longest:,}: it was translated "
@@ -193,7 +195,7 @@ class Translator:
         waiting = [piece]
         while waiting:
             piece = waiting.pop()
-            place = _middle(piece.source) if len(piece.ids) > self.longest else None
+            place = _middle(piece.source) if len(piece.ids) > self.longest else self._clause(piece)
             if place is None:
                 yield piece
                 continue
@@ -210,6 +212,13 @@ class Translator:
             fault = found.problem or (f"has more than {self.longest:,} tokens" if found.pieces else "is empty")
             raise InputError(f"attention is shown for one sentence at a time: the text {fault}")
         return found.pieces[0].ids, self.search.generate(found.pieces, config, attention=True)[0][0]
+
+    def _clause(self, piece: Piece) -> int | None:
+        """Where to split a sentence that the model takes, but that is much longer than any it has learned from."""
+        usual = self.profile.words if self.profile else 0
+        if not usual or len(piece.source.split()) <= LONGER * usual:
+            return None
+        return _middle(piece.source, _PLACES[:-1])
 
     # ── joining ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -234,7 +243,7 @@ class Translator:
         flags = set().union(*(piece.flags for piece in pieces))
         if is_copy(text, options[0][0]):
             flags.add("copied")
-        if other_language(self.language, text):
+        if other_language(self.language, text, self.profile):
             flags.add("language")
         return Translation(
             *options[0],
@@ -289,10 +298,10 @@ def with_notes(scores: TranslationScores, found: Sequence[Translation]) -> Trans
 _PLACES = [re.compile(pattern) for pattern in (r"[;；]\s*", r":\s+|：\s*", r",\s+|[，、]\s*", r"\s+")]
 
 
-def _middle(sentence: str) -> int | None:
+def _middle(sentence: str, kinds: Sequence[re.Pattern[str]] = _PLACES) -> int | None:
     """Where to split a sentence in two: the best kind of place, in its middle half if possible."""
     half, size = len(sentence) // 2, len(sentence)
-    found = [[place.end() for place in places.finditer(sentence) if place.end() < size] for places in _PLACES]
+    found = [[place.end() for place in places.finditer(sentence) if place.end() < size] for places in kinds]
     for reach in (size / 4, size):
         for places in found:
             nearest = min(places, key=lambda place: abs(place - half), default=None)

@@ -6,6 +6,7 @@ import pytest
 
 from mirada.data.masking import MARKERS, Masked
 from mirada.tasks.translation.flags import faults, is_copy, loops, lost, other_language
+from tests.data.test_profile import PROFILE
 
 
 @pytest.mark.parametrize(
@@ -72,3 +73,16 @@ def test_texts_in_another_language_are_told() -> None:
     assert not other_language("nah", spanish)  # a language that cannot be told
     assert not other_language(None, spanish)
     assert not other_language("en", "sí")
+
+
+def test_a_language_that_is_likely_counts_where_words_are_unknown() -> None:
+    portuguese = "O que aconteceu com seu cachorro?"
+    assert not other_language("en", portuguese)
+    assert other_language("en", portuguese, PROFILE)
+
+
+def test_a_translation_that_is_far_shorter_than_its_source_is_flagged() -> None:
+    source, ids = Masked("a b c"), list(range(10, 22))
+    assert faults("a b c", source, ids, "x", [7, 8, 9]) == {"short"}
+    assert faults("a b c", source, ids, "x", [5, 6, 7, 8, 9]) == set()
+    assert faults("a b c", source, ids[:9], "x", [7]) == set()

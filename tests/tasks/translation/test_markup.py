@@ -24,7 +24,7 @@ def moved(source: str, target: str, links: dict[int, int]) -> str:
     attention = np.zeros((len(words(target)), len(words(plain))), np.float32)
     for t, s in links.items():
         attention[t, s] = 1
-    placed = put_back(taken, words(plain), target, words(target), attention)
+    placed = put_back(taken, plain, words(plain), target, words(target), attention)
     return TAG.sub(lambda found: tags[ord(found[0]) - 0xE100], placed)
 
 
@@ -34,6 +34,12 @@ def test_tags_go_with_the_words_they_enclose() -> None:
     )
     assert moved("The <b>black</b> cat", "El gato negro", {0: 0, 1: 2, 2: 1}) == "El gato <b>negro</b>"
     assert moved("<a href='x'>See</a> it", "Lo ve", {0: 1, 1: 0}) == "Lo <a href='x'>ve</a>"
+
+
+def test_a_mark_at_the_end_stays_outside() -> None:
+    links = {0: 0, 1: 1, 2: 1}
+    assert moved("Click <b>here</b>.", "Pulse aquí.", links) == "Pulse <b>aquí</b>."
+    assert moved("Click <b>here.</b>", "Pulse aquí.", links) == "Pulse <b>aquí.</b>"
 
 
 def test_pairs_stay_nested() -> None:

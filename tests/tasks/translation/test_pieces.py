@@ -38,6 +38,9 @@ def read(text: str) -> list[str]:
         ("I saw Kowalski in Boston.", ["I saw [0] in Boston."]),
         ("Kowalski sleeps.", ["Kowalski sleeps."]),
         ("Jana Kowalski sleeps.", ["[0] sleeps."]),
+        ("I saw Jana Kowalski's cat.", ["I saw [0]'s cat."]),
+        ("I saw Ine\u0302s.", ["I saw [0]."]),  # in two characters, and yet one letter
+        ("NO! THE CAT SLEEPS!", ["No!", "The cat sleeps!"]),
         ("  \n ", []),
         ("<br/>", []),
     ],
@@ -61,6 +64,7 @@ def with_tags(piece: Piece) -> str:
         "One. Two? <i>Three.</i> https://a.b/c?d=e. %s {x}",
         "tom saw the cat",
         "TOM SAW THE USA AT 12:30",
+        "NO! THE USA!",
     ],
 )
 def test_pieces_that_translate_to_themselves_give_the_text_back(text: str) -> None:
@@ -88,3 +92,9 @@ def test_a_model_without_markers_and_profile_reads_texts_as_they_are() -> None:
 )
 def test_what_has_no_words_is_copied(text: str, copied: bool) -> None:
     assert cut(text)[0].copied is copied
+
+
+def test_a_translation_of_a_text_without_a_full_stop_has_none() -> None:
+    assert cut("The cat sleeps")[0].finish("El gato duerme.") == "El gato duerme"
+    assert cut("The cat sleeps.")[0].finish("El gato duerme.") == "El gato duerme."
+    assert cut("The cat sleeps")[0].finish("El gato duerme...") == "El gato duerme..."
