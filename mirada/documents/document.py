@@ -87,6 +87,8 @@ class Piece:
     """Of markup: `open`, `close` or `void`."""
     tag: str = ""
     """Of markup: how a segment shows it; a short tag if this is empty, long or odd."""
+    short: str = "g"
+    """The letter of that short tag: `a` for a link, `g` for other pairs."""
 
 
 Raw = Callable[[int, int], str]
@@ -157,13 +159,13 @@ def _tags(pieces: Sequence[Piece]) -> list[str]:
         opening = result[opened[place]] if place in opened else ""
         if piece.text is not None:
             tag = ""
-        elif re.fullmatch(r"<g\d+>", opening):
+        elif re.fullmatch(r"<[ag]\d+>", opening):
             tag = f"</{opening[1:]}"
         elif piece.tag and len(piece.tag) <= LONGEST_TAG and inline.TAG.fullmatch(piece.tag):
             tag = piece.tag
         else:
             number += 1
-            tag = f"<g{number}>" if place in closings else f"<x{number}/>"
+            tag = f"<{piece.short}{number}>" if place in closings else f"<x{number}/>"
         result.append(tag)
     return result
 

@@ -234,7 +234,7 @@ class _Blocks:
             role = "void" if not name or word in inline.VOID else role
             return Piece(start, end, None, word, role, raw)
         if rule == "link_open":
-            return Piece(start, end, None, "[", "open")
+            return Piece(start, end, None, "[", "open", short="a")
         if rule == "link_close":
             self._read_title(content, start, end)
             return Piece(start, end, None, "[", "close", raw)

@@ -66,10 +66,10 @@ def test_blocks(tmp_path: Path) -> None:
     document = opened(tmp_path / "a.md", PAGE)
     assert texts(document) == [
         "Título <g1>uno</g1>",
-        "Hola <g1>mundo</g1> y <g2>aquí <g3>fuerte</g3></g2>",
+        "Hola <g1>mundo</g1> y <a2>aquí <g3>fuerte</g3></a2>",
         "un título",
-        "otra * línea & <x1/> con snake_case y 2 * 3. Nota<x2/> y <x3/> y <b>negrita</b> y <x4/> y <g5>ref</g5> y "
-        "<g6>otra</g6> fin.",
+        "otra * línea & <x1/> con snake_case y 2 * 3. Nota<x2/> y <x3/> y <b>negrita</b> y <x4/> y <a5>ref</a5> y "
+        "<a6>otra</a6> fin.",
         "una *foto*",
         "cita uno sigue <g1><g2>todo</g2></g1> y <g3>tachado</g3> aquí",
         "item <g1>a</g1> más",
