@@ -175,6 +175,15 @@ def partners(pieces: Sequence[Piece]) -> list[tuple[int, int]]:
     return inline.matched([(piece.name, piece.role if piece.text is None else "text") for piece in pieces])
 
 
+def append(pieces: list[Piece], piece: Piece) -> None:
+    """Add a piece. A pair that encloses nothing (an anchor, an icon) becomes one void piece, which is never lost."""
+    last = pieces[-1] if pieces else None
+    if last is not None and last.text is None and (last.role, piece.role, last.name) == ("open", "close", piece.name):
+        pieces[-1] = Piece(last.start, piece.end)
+    else:
+        pieces.append(piece)
+
+
 def core(pieces: Sequence[Piece], space: str = SPACE) -> tuple[int, int]:
     """The range of pieces without white space and markup around all text, which needs no translator."""
     closings = dict(partners(pieces))

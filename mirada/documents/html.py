@@ -21,6 +21,7 @@ from mirada.documents.document import (
     Options,
     Piece,
     TextDocument,
+    append,
     is_text,
     one_line,
     read_source,
@@ -142,11 +143,7 @@ def blocks_of(text: str, offset: int = 0) -> list[Block]:
             role = "close" if token.kind == "end" else "void" if token.name in inline.VOID else "open"
             role = "void" if token.kind == "void" else role
             tag, short = text[token.start : token.end], "a" if token.name == "a" else "g"
-            last_piece = waiting[-1] if waiting else None
-            if role == "close" and last_piece and (last_piece.name, last_piece.role) == (token.name, "open"):
-                waiting[-1] = Piece(last_piece.start, token.end)  # an anchor, an icon: nothing to translate inside
-            else:
-                waiting.append(Piece(token.start, token.end, None, token.name, role, tag, short))
+            append(waiting, Piece(token.start, token.end, None, token.name, role, tag, short))
         else:
             flush()
         place = last + 1

@@ -163,7 +163,11 @@ def placed(source: str, plain: str, translated: Mapping[str, str]) -> tuple[str,
         spans.append(((opening, closing), span))
         spots += [(span[0], opening, found[opening]), (span[1], closing, found[closing])]
     paired = {place for pair in together for place in pair}
-    spots += [(_boundary(plain, share[place]), place, tag) for place, tag in enumerate(found) if place not in paired]
+    for place, tag in enumerate(found):
+        if place not in paired:
+            at = _boundary(plain, share[place])
+            apart = " " if at and pieces[place][1].endswith(" ") else ""
+            spots.append((at, place, apart + tag))
     result, end = "", 0
     for at, _, tag in _in_order(spots):
         result, end = result + plain[end:at] + tag, at

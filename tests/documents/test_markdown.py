@@ -104,7 +104,8 @@ def test_only_text_changes(tmp_path: Path) -> None:
     [
         ("1. one", "1\\. one"),
         ("- one", "\\- one"),
-        ("# one", "\\# one"),
+        ("* one", "\\* one"),
+        ("    # one", "\\# one"),
         ("> one", "\\> one"),
         ("---", "\\---"),
         ("a *b* c_d _e_ [f] `g`", "a \\*b\\* c_d \\_e\\_ \\[f\\] \\`g\\`"),
@@ -134,6 +135,11 @@ def test_a_translation_makes_no_markup(tmp_path: Path, translation: str, written
 )
 def test_odd_pages_stay(tmp_path: Path, page: str) -> None:
     assert same(opened(tmp_path / "a.md", page)) == page.encode()
+
+
+def test_html_inside_of_a_line(tmp_path: Path) -> None:
+    page = 'el <a id="x"></a>gato <span translate="no">el tren</span> <b>ve</b> fin\n'
+    assert texts(opened(tmp_path / "a.md", page)) == ["el <x1/>gato <x2/> <b>ve</b> fin"]
 
 
 def test_the_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

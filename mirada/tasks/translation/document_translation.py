@@ -35,6 +35,8 @@ class DocumentTranslation(Prediction):
         return {"translated": self.translated, "left": self.left}
 
     def __str__(self) -> str:
+        if not self.translated + self.left:
+            return "found nothing to translate"
         rest = f"; {counted(self.left, 'segment')} left as it was" if self.left else ""
         return f"translated {counted(self.translated, 'segment')}{rest}"
 
@@ -106,8 +108,6 @@ def assemble(document: Document, translated: Mapping[str, Translation]) -> Docum
         if one.problem:
             notes.append(f"{segment.place}: {one.problem}; it is left as it was")
         notes += [f"{segment.place}: {note}" for note in one.notes]
-    if not texts:
-        notes.append("there is nothing to translate")
     left = sum(text is None for text in texts)
     return DocumentTranslation(document.write(texts), len(texts) - left, left, notes=tuple(notes))
 
