@@ -87,6 +87,8 @@ class Piece:
     """Of markup: `open`, `close` or `void`."""
     tag: str = ""
     """Of markup: how a segment shows it; a short tag if this is empty, long or odd."""
+    short: str = "g"
+    """The letter of that short tag: `a` for a link, `g` for other pairs."""
 
 
 Raw = Callable[[int, int], str]
@@ -157,13 +159,13 @@ def _tags(pieces: Sequence[Piece]) -> list[str]:
         opening = result[opened[place]] if place in opened else ""
         if piece.text is not None:
             tag = ""
-        elif re.fullmatch(r"<g\d+>", opening):
+        elif re.fullmatch(r"<[ag]\d+>", opening):
             tag = f"</{opening[1:]}"
         elif piece.tag and len(piece.tag) <= LONGEST_TAG and inline.TAG.fullmatch(piece.tag):
             tag = piece.tag
         else:
             number += 1
-            tag = f"<g{number}>" if place in closings else f"<x{number}/>"
+            tag = f"<{piece.short}{number}>" if place in closings else f"<x{number}/>"
         result.append(tag)
     return result
 
@@ -171,6 +173,15 @@ def _tags(pieces: Sequence[Piece]) -> list[str]:
 def partners(pieces: Sequence[Piece]) -> list[tuple[int, int]]:
     """The places of pieces that belong together."""
     return inline.matched([(piece.name, piece.role if piece.text is None else "text") for piece in pieces])
+
+
+def append(pieces: list[Piece], piece: Piece) -> None:
+    """Add a piece. A pair that encloses nothing (an anchor, an icon) becomes one void piece, which is never lost."""
+    last = pieces[-1] if pieces else None
+    if last is not None and last.text is None and (last.role, piece.role, last.name) == ("open", "close", piece.name):
+        pieces[-1] = Piece(last.start, piece.end)
+    else:
+        pieces.append(piece)
 
 
 def core(pieces: Sequence[Piece], space: str = SPACE) -> tuple[int, int]:

@@ -242,7 +242,7 @@ def _pieces(items: Sequence[_Item], base: str) -> Iterator[_RunPiece]:
             yield _RunPiece(item.start, item.end, item.text, style=item.style, run=item.run)
             continue
         name, inner = f"in{item.start}", _most(item.items)
-        yield _RunPiece(item.start, item.end, None, name, "open", style=inner)
+        yield _RunPiece(item.start, item.end, None, name, "open", short="a", style=inner)
         yield from _pieces(item.items, inner)
         yield _RunPiece(*item.close, None, name, "close")
         at = item.close[1]

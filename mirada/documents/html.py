@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ from mirada.documents.document import (
     Options,
     Piece,
     TextDocument,
+    append,
     is_text,
     one_line,
     read_source,
@@ -140,7 +142,8 @@ def blocks_of(text: str, offset: int = 0) -> list[Block]:
         elif token.name in _INLINE and token.kind != "other":
             role = "close" if token.kind == "end" else "void" if token.name in inline.VOID else "open"
             role = "void" if token.kind == "void" else role
-            waiting.append(Piece(token.start, token.end, None, token.name, role, text[token.start : token.end]))
+            tag, short = text[token.start : token.end], "a" if token.name == "a" else "g"
+            append(waiting, Piece(token.start, token.end, None, token.name, role, tag, short))
         else:
             flush()
         place = last + 1
@@ -151,10 +154,7 @@ def blocks_of(text: str, offset: int = 0) -> list[Block]:
 def _block(pieces: Sequence[Piece], text: str, offset: int) -> Block:
     """A block of merged pieces, at their places in the whole document."""
     raw = text[pieces[0].start : pieces[-1].end]
-    moved = [
-        Piece(piece.start + offset, piece.end + offset, piece.text, piece.name, piece.role, piece.tag)
-        for piece in _merged(pieces, text)
-    ]
+    moved = [replace(piece, start=piece.start + offset, end=piece.end + offset) for piece in _merged(pieces, text)]
     return Block(moved, lambda said: escape(said, raw))
 
 

@@ -12,7 +12,7 @@ import html
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import takewhile
+from itertools import accumulate, takewhile
 
 TAG = re.compile(r"</?[A-Za-z][\w:.-]*(?:\s[^<>]*)?/?>")
 """A tag; the same pattern as in `data/placeholders.py`."""
@@ -24,6 +24,7 @@ VOID = frozenset(_NO_END.split())
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _AMBIGUOUS = re.compile(rf"<(?=/?[A-Za-z])|&(?={_ENTITY.pattern[1:]})")
 _BETWEEN_WORDS = re.compile(r"(?<=\w)<[A-Za-z][\w:.-]*(?:\s[^<>]*)?/>(?=\w)")
+_LINK = re.compile(r"<a(?:\d+>|[\s>])")
 _NAME = re.compile(r"</?([A-Za-z][\w:.-]*)")
 
 
@@ -135,33 +136,38 @@ def _inside(pieces: list[tuple[str, str]], pair: tuple[int, int]) -> str:
 
 
 def placed(source: str, plain: str, translated: Mapping[str, str]) -> tuple[str, list[str]]:
-    """A translation that was made without tags, with the tags of its source, and the pairs that found no place.
+    """A translation that was made without tags, with those of its source, and the texts whose tags found no place.
 
-    A pair goes around the translation of what it enclosed, if that occurs once, or around everything if it enclosed
-    everything or is a link; else it is left out. A tag that stands alone goes between words, as far in as it was.
+    A pair goes around the translation of what it enclosed, if that occurs once. If not, a link goes around everything,
+    or each of several around words as far in as it was; other pairs are left out. A tag that stands alone goes between
+    words.
     """
     found, pieces = tags(source), parts(source)
-    whole = stripped(source)
+    sizes = [len(text) for _, text in pieces]
+    share = [before / max(1, sum(sizes)) for before in accumulate(sizes)]  # of the text, in front of each tag
     spots: list[tuple[int, int, str]] = []  # where in the plain text, in which order, which tag
     spans: list[tuple[tuple[int, int], tuple[int, int]]] = []  # of a pair in the source, and in the plain text
     lost = []
     together = pairs(found)
+    several = sum(bool(_LINK.match(found[opening])) for opening, _ in together) > 1
     for opening, closing in together:
         inside = _inside(pieces, (opening, closing))
-        span = _occurrence(plain, translated.get(inside, ""))
-        if span is None and (inside == whole or found[opening].startswith(("<a ", "<a>"))):
-            span = (0, len(plain))
-        if span is None or not all(_agree((opening, closing), span, *other) for other in spans):
-            lost.append(found[opening])
+        options = [_occurrence(plain, translated.get(inside, ""))]
+        if _LINK.match(found[opening]):
+            options.append(_words(plain, share[opening], share[closing]) if several else (0, len(plain)))
+        fitting = (one for one in options if one and all(_agree((opening, closing), one, *other) for other in spans))
+        span = next(fitting, None)
+        if span is None:
+            lost.append(inside)
             continue
         spans.append(((opening, closing), span))
         spots += [(span[0], opening, found[opening]), (span[1], closing, found[closing])]
     paired = {place for pair in together for place in pair}
-    before = 0
-    for place, (tag, _) in enumerate(pieces[1:]):
-        before += len(pieces[place][1])
+    for place, tag in enumerate(found):
         if place not in paired:
-            spots.append((_boundary(plain, before / max(1, before + _rest(pieces, place + 1))), place, tag))
+            at = _boundary(plain, share[place])
+            apart = " " if at and pieces[place][1].endswith(" ") else ""
+            spots.append((at, place, apart + tag))
     result, end = "", 0
     for at, _, tag in _in_order(spots):
         result, end = result + plain[end:at] + tag, at
@@ -171,10 +177,6 @@ def placed(source: str, plain: str, translated: Mapping[str, str]) -> tuple[str,
 def _in_order(spots: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
     """Tags at one place: what closes comes first, then as in the source."""
     return sorted(spots, key=lambda spot: (spot[0], not (spot[2].startswith("</") and spot[0] > 0), spot[1]))
-
-
-def _rest(pieces: list[tuple[str, str]], place: int) -> int:
-    return sum(len(text) for _, text in pieces[place:])
 
 
 def _agree(pair: tuple[int, int], span: tuple[int, int], before: tuple[int, int], there: tuple[int, int]) -> bool:
@@ -191,6 +193,15 @@ def _occurrence(text: str, part: str) -> tuple[int, int] | None:
         return None
     places = [match.span() for match in re.finditer(rf"(?<!\w){re.escape(wanted)}(?!\w)", text.casefold())]
     return places[0] if len(places) == 1 else None
+
+
+def _words(text: str, begin: float, end: float) -> tuple[int, int] | None:
+    """The words between two shares of a text, at least one."""
+    words = [match.span() for match in re.finditer(r"\S+", text)]
+    if not words:
+        return None
+    first = min(round(begin * len(words)), len(words) - 1)
+    return words[first][0], words[max(first, min(round(end * len(words)), len(words)) - 1)][1]
 
 
 def _boundary(text: str, share: float) -> int:

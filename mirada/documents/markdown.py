@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -24,6 +25,7 @@ from mirada.documents.document import (
     Raw,
     Source,
     TextDocument,
+    append,
     one_line,
     partners,
     read_source,
@@ -144,10 +146,10 @@ class _Blocks:
 
     def _cell(self, content: str, cursor: int) -> tuple[list[tuple[int, int]], int]:
         """Where a table cell is, after those before it; its bars are escaped in the text."""
+        line_end = self.lines[bisect_right(self.lines, cursor)]
         for written in (content, content.replace("|", "\\|")):
-            at = self.text.find(written, cursor)
-            line_end = next(end for end in self.lines if end > cursor)
-            if 0 <= at < line_end:
+            at = self.text.find(written, cursor, line_end)
+            if at >= 0:
                 return [(at, at + len(written))], at + len(written)
         return [], cursor
 
@@ -207,13 +209,13 @@ class _Blocks:
                 continue
             pieces += _texts(content, done, made.start)
             done = made.end
-            if made.role == "open" and made.name in _KEPT_HTML and f"</{made.name}>" in content[done:].lower():
+            if made.role == "open" and _is_kept(made) and f"</{made.name}>" in content[done:].lower():
                 kept = made
             elif made.name == "hardbreak":
                 yield pieces
                 pieces = []
             else:
-                pieces.append(made)
+                append(pieces, made)
         yield pieces + _texts(content, done, len(content))
 
     def _piece(self, span: _Span, content: str) -> Piece | None:
@@ -234,7 +236,7 @@ class _Blocks:
             role = "void" if not name or word in inline.VOID else role
             return Piece(start, end, None, word, role, raw)
         if rule == "link_open":
-            return Piece(start, end, None, "[", "open")
+            return Piece(start, end, None, "[", "open", short="a")
         if rule == "link_close":
             self._read_title(content, start, end)
             return Piece(start, end, None, "[", "close", raw)
@@ -254,6 +256,11 @@ class _Blocks:
             number = match.lastindex or 1
             quote = "\"')"[number - 1]
             self.inner.append(Piece(*match.span(number), _meant(match[number]), quote))
+
+
+def _is_kept(piece: Piece) -> bool:
+    """Whether what an HTML tag encloses is not translated."""
+    return piece.name in _KEPT_HTML or bool(re.search(r"""\stranslate\s*=\s*["']?no\b""", piece.tag, re.IGNORECASE))
 
 
 def _texts(content: str, start: int, end: int) -> list[Piece]:
@@ -276,7 +283,7 @@ def _meant(raw: str) -> str:
 
 
 _MARKUP = re.compile(r"[\\`\[\]]|(?<=\S)\*|\*(?=\S)|(?<![^\W_])_|_(?![^\W_])|~~|<(?=[A-Za-z/!?])|&(?=#?\w+;)")
-_BLOCK_MARKUP = re.compile(r"(?:\d{1,9}(?=[.)](?:\s|$)))?(?=(?:#{1,6}|[-+.)])(?:\s|$)|>|~~~|[-=_ ]+$)")
+_BLOCK_MARKUP = re.compile(r"(?:\d{1,9}(?=[.)](?:\s|$)))?(?=(?:#{1,6}|[-+*.)])(?:\s|$)|>|~~~|[-=_* ]+$)")
 
 
 def escape(text: str, bars: bool = False, quote: str = "") -> str:
@@ -296,7 +303,7 @@ class _MarkdownBlock(Block):
     """Whether it begins a paragraph, where a number or a sign could begin a list or a heading instead."""
 
     def written(self, translation: str, raw: Raw) -> str:
-        text = super().written(translation, raw)
+        text = super().written(translation.strip(), raw)  # spaces in front of it could make it a block of code
         if self.at_begin and (match := _BLOCK_MARKUP.match(text)):
             text = match[0] + "\\" + text[match.end() :]
         return text

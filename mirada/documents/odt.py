@@ -56,7 +56,7 @@ def _block(source: Source, tokens: Sequence[Token], at: int) -> Block | None:
 
 
 def _mark(token: Token) -> Mark:
-    return Mark(token.name) if token.name in _INLINE else Mark()
+    return Mark(token.name, short="a" if token.name == "text:a" else "g") if token.name in _INLINE else Mark()
 
 
 def _without_editing_marks(tokens: Sequence[Token], text: str) -> list[Token]:

@@ -120,7 +120,7 @@ def _inline(token: Token, text: str) -> Mark:
     if token.name == "hi":
         return Mark("hi", tag)
     if token.name in ("bpt", "ept"):
-        return Mark(f"pt{attribute(tag, 'i')}", "", "open" if token.name == "bpt" else "close")
+        return Mark(f"pt{attribute(tag, 'i')}", role="open" if token.name == "bpt" else "close")
     return Mark()
 
 

@@ -139,6 +139,8 @@ class Mark(NamedTuple):
     """Not empty for an element that encloses text."""
     tag: str = ""
     """What is shown; a short tag if empty."""
+    short: str = "g"
+    """The letter of the short tag."""
     role: str = ""
     """`open` or `close` for an element that is half of a pair itself; else its tags are the pair."""
 
@@ -171,5 +173,5 @@ def inline_pieces(
                 role = seen.role or role
             elif token.kind != "void":
                 role = "open" if token.kind == "start" else "close"
-            yield Piece(token.start, tokens[end].end, None, seen.name, role, seen.tag)
+            yield Piece(token.start, tokens[end].end, None, seen.name, role, seen.tag, seen.short)
         at = end + 1

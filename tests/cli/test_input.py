@@ -51,10 +51,10 @@ def test_a_line_without_end_is_refused(trained: TranslationModel, monkeypatch: p
 
 
 def test_other_formats_are_refused_by_name(trained: TranslationModel, tmp_path: Path) -> None:
-    memory, out = tmp_path / "memory.tmx", tmp_path / "out.tmx"
-    memory.write_text('<tmx version="1.4">\n</tmx>\n')
+    memory, out = tmp_path / "app.xlf", tmp_path / "out.xlf"
+    memory.write_text('<xliff version="1.2">\n</xliff>\n')
     said = refused("translate", trained.path, "--file", memory, "--out", out, code=2)
-    assert "is a translation memory (TMX), not lines of text" in said
+    assert "is XLIFF, not lines of text" in said
     assert not out.exists()
     done = run("translate", trained.path, "--file", memory, "--out", out, "--as-text")
     assert done.returncode == 0, done.stderr

@@ -103,10 +103,16 @@ def test_an_encoding_is_kept(tmp_path: Path) -> None:
 def test_a_long_tag_is_shown_short(tmp_path: Path) -> None:
     page = f'<p>un <a href="http://x.y/{"z" * 200}">enlace</a> y <a href="/">otro</a> más</p>'
     document = opened(tmp_path / "a.html", page)
-    assert texts(document) == ['un <g1>enlace</g1> y <a href="/">otro</a> más']
+    assert texts(document) == ['un <a1>enlace</a1> y <a href="/">otro</a> más']
     assert shouted(document).decode() == page.replace("un ", "UN ").replace("enlace", "ENLACE").replace(
         " y ", " Y "
     ).replace("otro", "OTRO").replace("más", "MÁS")
+
+
+def test_an_empty_element_is_not_lost(tmp_path: Path) -> None:
+    assert texts(opened(tmp_path / "a.html", '<p>el <i class="icon"></i> gato <a id="x"></a>ve')) == [
+        "el <x1/> gato <x2/>ve"
+    ]
 
 
 @pytest.mark.parametrize(

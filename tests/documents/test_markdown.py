@@ -66,10 +66,10 @@ def test_blocks(tmp_path: Path) -> None:
     document = opened(tmp_path / "a.md", PAGE)
     assert texts(document) == [
         "Título <g1>uno</g1>",
-        "Hola <g1>mundo</g1> y <g2>aquí <g3>fuerte</g3></g2>",
+        "Hola <g1>mundo</g1> y <a2>aquí <g3>fuerte</g3></a2>",
         "un título",
-        "otra * línea & <x1/> con snake_case y 2 * 3. Nota<x2/> y <x3/> y <b>negrita</b> y <x4/> y <g5>ref</g5> y "
-        "<g6>otra</g6> fin.",
+        "otra * línea & <x1/> con snake_case y 2 * 3. Nota<x2/> y <x3/> y <b>negrita</b> y <x4/> y <a5>ref</a5> y "
+        "<a6>otra</a6> fin.",
         "una *foto*",
         "cita uno sigue <g1><g2>todo</g2></g1> y <g3>tachado</g3> aquí",
         "item <g1>a</g1> más",
@@ -104,7 +104,8 @@ def test_only_text_changes(tmp_path: Path) -> None:
     [
         ("1. one", "1\\. one"),
         ("- one", "\\- one"),
-        ("# one", "\\# one"),
+        ("* one", "\\* one"),
+        ("    # one", "\\# one"),
         ("> one", "\\> one"),
         ("---", "\\---"),
         ("a *b* c_d _e_ [f] `g`", "a \\*b\\* c_d \\_e\\_ \\[f\\] \\`g\\`"),
@@ -134,6 +135,11 @@ def test_a_translation_makes_no_markup(tmp_path: Path, translation: str, written
 )
 def test_odd_pages_stay(tmp_path: Path, page: str) -> None:
     assert same(opened(tmp_path / "a.md", page)) == page.encode()
+
+
+def test_html_inside_of_a_line(tmp_path: Path) -> None:
+    page = 'el <a id="x"></a>gato <span translate="no">el tren</span> <b>ve</b> fin\n'
+    assert texts(opened(tmp_path / "a.md", page)) == ["el <x1/>gato <x2/> <b>ve</b> fin"]
 
 
 def test_the_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

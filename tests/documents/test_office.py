@@ -17,7 +17,7 @@ FOLDER = Path(__file__).parent.parent / "fixtures" / "documents"
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 BODY = [
     "El informe del gato",
-    "El gato <g1>negro</g1> ve el <g2>tren rojo</g2> y sigue<x3/> al lobo.",
+    "El gato <g1>negro</g1> ve el <a2>tren rojo</a2> y sigue<x3/> al lobo.",
     "La lista",
     "El perro busca el libro.",
     "El lobo <g1>viejo</g1> tiene el barco.",
@@ -127,7 +127,7 @@ def test_what_word_writes(tmp_path: Path) -> None:
     )
     document = read_document(path)
     assert isinstance(document, archive.ArchiveDocument)
-    first = "el gato <x1/><g2>aquí</g2> en la página <x3/><x4/>.<x5/>fin"
+    first = "el gato <x1/><a2>aquí</a2> en la página <x3/><x4/>.<x5/>fin"
     assert texts(document) == [first, "caja"]
     new = written(document, shout(first), "CAJA")
     assert new.startswith(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from mirada.data.text import shown_text
 from mirada.documents import Document, inline
 from mirada.errors import UsageError, counted
 from mirada.files import sync_folder, write_bytes
@@ -34,6 +35,8 @@ class DocumentTranslation(Prediction):
         return {"translated": self.translated, "left": self.left}
 
     def __str__(self) -> str:
+        if not self.translated + self.left:
+            return "found nothing to translate"
         rest = f"; {counted(self.left, 'segment')} left as it was" if self.left else ""
         return f"translated {counted(self.translated, 'segment')}{rest}"
 
@@ -86,10 +89,12 @@ def _with_tags(text: str, without: Mapping[str, Translation]) -> Translation:
     if translation.problem:
         return translation
     parts = {part: one.text.strip() for part, one in without.items() if not one.problem}
-    placed, lost = inline.placed(text, translation.text.strip(), parts)
+    placed, lost = inline.placed(text, inline.stripped(translation.text), parts)
     if not inline.may_be_written(text, placed):
         return replace(translation, text="", problem="its tags could not be placed in its translation")
-    note = f"its translation lost {', '.join(lost)}" if lost else "see whether its markup is where it should be"
+    note = "see whether its markup is where it should be"
+    if lost:
+        note = f"the markup of {', '.join(map(shown_text, lost))} found no place in its translation"
     return replace(translation, text=placed, alternatives=(), notes=(*translation.notes, note))
 
 
@@ -103,8 +108,6 @@ def assemble(document: Document, translated: Mapping[str, Translation]) -> Docum
         if one.problem:
             notes.append(f"{segment.place}: {one.problem}; it is left as it was")
         notes += [f"{segment.place}: {note}" for note in one.notes]
-    if not texts:
-        notes.append("there is nothing to translate")
     left = sum(text is None for text in texts)
     return DocumentTranslation(document.write(texts), len(texts) - left, left, notes=tuple(notes))
 
