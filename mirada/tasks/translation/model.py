@@ -27,6 +27,8 @@ from mirada.metrics.translation import TranslationScores, bleu, bleu_tokenizer, 
 from mirada.tasks.model import DecodeOptions, GenerativeModel, check_choice, check_text, check_texts
 from mirada.tasks.translation.catalogs import Filling, check_language, fill, lines_of
 from mirada.tasks.translation.data import Examples, TranslationPreprocessor, read_examples
+from mirada.tasks.translation.glossary import Glossary, GlossaryLike, open_glossary
+from mirada.tasks.translation.terminology import Find
 from mirada.tasks.translation.translator import Translation, Translator, with_notes
 from mirada.training.losses import TargetTokenLoss
 
@@ -86,11 +88,23 @@ class TranslationModel(GenerativeModel):
 
     @overload
     def translate(  # type: ignore[overload-overlap]
-        self, texts: str, *, prefix: str = ..., progress: Progress = ..., **decode: Unpack[DecodeOptions]
+        self,
+        texts: str,
+        *,
+        prefix: str = ...,
+        glossary: GlossaryLike | None = ...,
+        progress: Progress = ...,
+        **decode: Unpack[DecodeOptions],
     ) -> Translation: ...
     @overload
     def translate(
-        self, texts: Sequence[str], *, prefix: str = ..., progress: Progress = ..., **decode: Unpack[DecodeOptions]
+        self,
+        texts: Sequence[str],
+        *,
+        prefix: str = ...,
+        glossary: GlossaryLike | None = ...,
+        progress: Progress = ...,
+        **decode: Unpack[DecodeOptions],
     ) -> list[Translation]: ...
 
     def translate(
@@ -98,18 +112,28 @@ class TranslationModel(GenerativeModel):
         texts: str | Sequence[str],
         *,
         prefix: str = "",
+        glossary: GlossaryLike | None = None,
         progress: Progress = lambda done: None,
         **decode: Unpack[DecodeOptions],
     ) -> Translation | list[Translation]:
         """Translate a text, or many, in order. `decode`: see `DecodeOptions` (beam=5, n_best=3, sample=True, …).
 
         Each sentence of a text is translated by itself, unless `split=False`. Every translation begins with `prefix`;
-        white space at its end is ignored. `Translation.problem`, `complete` and `notes` say what went wrong.
+        white space at its end is ignored. `glossary` (a file, a dictionary or a `Glossary`) has terms with the
+        translations they must have. `Translation.problem`, `complete` and `notes` say what went wrong.
         """
         config, prefix = self.decode_config(**decode), check_text(prefix, "the prefix")
+        terms = None if glossary is None else self._terms(open_glossary(glossary), config)
         if isinstance(texts, str):
-            return self.translator.translate([texts], config, prefix, progress)[0]
-        return self.translator.translate(check_texts(texts), config, prefix, progress)
+            return self.translator.translate([texts], config, prefix, progress, terms)[0]
+        return self.translator.translate(check_texts(texts), config, prefix, progress, terms)
+
+    def _terms(self, glossary: Glossary, config: DecodeConfig) -> Find:
+        """What finds the terms of a glossary in a sentence."""
+        if config.sample:
+            raise UsageError("--glossary: terms are searched for, and --sample draws at random; leave out one")
+        glossary.check(self.target_tokenizer, self.translator.longest)
+        return lambda sentence: glossary.find(sentence, self.card["languages"]["source"])
 
     def evaluate(
         self,

@@ -19,6 +19,7 @@ from mirada.engines import Engine, GenerationSettings
 from mirada.errors import InputError
 from mirada.metrics.translation import TranslationScores
 from mirada.tasks.model import GeneratedText
+from mirada.tasks.translation.terminology import Find, impose
 
 LONGEST_TEXT = 1_000_000
 """Characters in a text, beyond which it is refused."""
@@ -87,14 +88,18 @@ class Translator:
         config: DecodeConfig,
         prefix: str = "",
         progress: Callable[[int], None] = lambda done: None,
+        terms: Find | None = None,
     ) -> list[Translation]:
         """Translate texts sentence by sentence (unless `config.split` is false), keeping the white space between them.
 
         A blank text gives a blank one. A sentence that is too long for the model is split at a comma or a space; where
         it has none the text is refused (`Translation.problem`). `progress` gets the number of texts that are done.
+        `terms` finds the terms of a glossary in a sentence.
         """
         work = self._cut(texts, self._forced(prefix), config.split)
         self._decode([piece for found in work for piece in found.pieces], config, progress)
+        if terms is not None:
+            impose(self, texts, work, terms, config)
         return [self._join(text, found) for text, found in zip(texts, work, strict=True)]
 
     def _forced(self, prefix: str) -> list[int]:
