@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mirada.cli.answers import Job, job_of, write_answers
+from mirada.cli.answers import Job, Lines, job_of, write_answers
 from mirada.cli.app import (
     USE,
+    VERBOSE,
     AsText,
     Beam,
     Bundle,
@@ -25,7 +26,10 @@ from mirada.cli.app import (
     Threads,
     TopK,
     TopP,
+    note,
+    option,
     say,
+    verbosity,
 )
 from mirada.cli.input import Given
 from mirada.cli.output import cannot_write, check_new
@@ -34,6 +38,7 @@ from mirada.errors import UsageError
 
 if TYPE_CHECKING:
     from mirada.tasks.translation.model import TranslationModel
+    from mirada.tasks.translation.translator import Translation
 
 
 def register(app: Program) -> None:
@@ -54,6 +59,16 @@ def translate(
     prefix: Annotated[
         str, typer.Option(help="The beginning that every translation must have.", show_default=False)
     ] = "",
+    glossary: Annotated[
+        Path | None, option(help="Terms and the translations they must have: source, tab, target on each line.")
+    ] = None,
+    keep: Annotated[Path | None, option(help="Words and names that stay as they are, one per line.")] = None,
+    memory: Annotated[
+        Path | None, option(help="A translation memory (TMX, or other sentence pairs): what it has is used as it is.")
+    ] = None,
+    memory_threshold: Annotated[
+        float, typer.Option(help="Report sentences of the memory that are similar by this percentage; 100: none.")
+    ] = 75.0,
     sample: Annotated[
         bool, typer.Option("--sample", help="Sample from the probabilities instead of beam search.")
     ] = False,
@@ -102,29 +117,76 @@ def translate(
     catalogs = file is not None and not texts and not as_text and (file.is_dir() or foreign(file) == "po")
     if catalogs and prefix:
         raise UsageError(f"--prefix {prefix}: cannot be used with a catalog; leave it out")
-    for asked, option in ((keep_damaged, "--keep-damaged"), (skip_broken, "--skip-broken"), (force, "--force")):
+    for asked, flag in ((keep_damaged, "--keep-damaged"), (skip_broken, "--skip-broken"), (force, "--force")):
         if asked and not catalogs:
-            raise UsageError(f"{option}: is about gettext catalogs (--file app.po, --file locale); leave it out")
+            raise UsageError(f"{flag}: is about gettext catalogs (--file app.po, --file locale); leave it out")
     given = Given(texts, file, as_text=as_text or catalogs)
     check_new(out, "--out")
     how = {"engine": engine, "quantize": quantize, "precision": precision}
     model = load(bundle, device, threads, TranslationModel, **how)
     decode: dict[str, Any] = {"beam": beam, "n_best": n_best, "temperature": temperature, "top_k": top_k}
     decode |= {"top_p": top_p, "seed": seed, "sample": sample or None, "split": split}
-    job = job_of("translate", bundle, prefix=prefix, **how, **model.decode_config(**decode).model_dump())
+    aids = _Aids(model, glossary, keep, memory, memory_threshold)
+    settings = {**how, **aids.fingerprints, **model.decode_config(**decode).model_dump()}
+    job = job_of("translate", bundle, prefix=prefix, **settings)
     if file is not None and catalogs:
         options = {"keep_damaged": keep_damaged, "skip_broken": skip_broken, "force": force, "json_": json_}
-        _fill(model, file, out, job, decode, **options)
+        _fill(model, file, out, job, decode, aids, **options)
+        aids.report()
         return
     if prefix.rstrip() != prefix:
         say(f"mirada: --prefix {prefix!r}: the space at its end is ignored; the next word brings its own")
-    answer(
-        given,
-        out,
-        job,
-        lambda lines: model.translate(lines.texts, prefix=prefix, progress=lines.progress, **decode),
-        json_,
-    )
+    try:
+        answer(given, out, job, lambda lines: aids.translate(lines, prefix=prefix, **decode), json_)
+    finally:
+        aids.report()
+
+
+class _Aids:
+    """The glossary and the memory that a model translates with."""
+
+    def __init__(
+        self, model: TranslationModel, glossary: Path | None, keep: Path | None, memory: Path | None, threshold: float
+    ):
+        from mirada.tasks.translation.glossary import Glossary
+        from mirada.tasks.translation.memory import check_threshold
+
+        self.model = model
+        self.glossary = Glossary.read(glossary, keep=keep) if glossary or keep else None
+        self.memory = model.open_memory(memory) if memory else None
+        self.threshold = check_threshold(threshold) if memory else threshold
+        self.lines = self.exact = self.similar = 0
+        for doubt in self.memory.doubts if self.memory else ():
+            say(f"mirada: {doubt}")
+
+    @property
+    def fingerprints(self) -> dict[str, Any]:
+        """What of it decides the translations."""
+        found: dict[str, Any] = {"glossary": self.glossary.fingerprint} if self.glossary else {}
+        return {**found, "memory": [self.memory.fingerprint, self.threshold]} if self.memory else found
+
+    def translate(self, lines: Lines, **options: Any) -> list[Translation]:
+        """Translate a chunk of the input, and count what the memory has for it."""
+        aids: dict[str, Any] = {"glossary": self.glossary, "memory": self.memory, "memory_threshold": self.threshold}
+        found = self.model.translate(lines.texts, progress=lines.progress, **aids, **options)
+        for number, translation in enumerate(found, lines.first):
+            self.lines += 1
+            self.exact += any(match.used for match in translation.memory)
+            self.similar += any(not match.used for match in translation.memory)
+            for match in translation.memory if verbosity() == VERBOSE else ():
+                how = "used" if match.used else "similar"
+                say(
+                    f"mirada: line {number}: {how}, {match.score:.0f} %: {match.where}: {match.source} → {match.target}"
+                )
+        return found
+
+    def report(self) -> None:
+        """Say what the memory had."""
+        if self.memory and self.lines:
+            similar = (
+                f", {self.similar:,} had similar sentences (--json or -v shows them)" if self.threshold < 100 else ""
+            )
+            note(f"the memory was used for {self.exact:,} of {self.lines:,} lines{similar}")
 
 
 def _fill(
@@ -133,6 +195,7 @@ def _fill(
     out: Path | None,
     job: Job,
     decode: dict[str, Any],
+    aids: _Aids,
     *,
     keep_damaged: bool,
     skip_broken: bool,
@@ -190,7 +253,7 @@ def _fill(
         Given([*lines], None),
         out,
         {**job, "catalogs": True},
-        lambda chunk: model.translate(chunk.texts, progress=chunk.progress, **options),
+        lambda chunk: aids.translate(chunk, **options),
         json_=True,
         finish=finish,
     )

@@ -107,42 +107,39 @@ class Constraints:
 
     def __init__(self, terms: Sequence[Sequence[Form]], speller: Speller):
         self.terms, self.speller = terms, speller
-        self.tokens = sum(min(len(form.tokens) for form in forms) for forms in terms)
+        self._shortest = [min(len(form.tokens) for form in forms) for forms in terms]
+        self._lacking: dict[_Met, int] = {}
+        self.tokens = sum(self._shortest)
 
-    def advance(self, met: _Met, token: int, previous: int | None) -> _Met:
-        """What is met after one more token."""
-        done = met.done
-        if met.closing >= 0 and self.speller.continues(token):
-            done = done - {met.closing}
-        begun = [(t, f, n + 1) for t, f, n in met.begun if t not in done and self.terms[t][f].tokens[n] == token]
-        begun += [(t, f, 1) for t, f, first in self._starts(done, previous) if first == token]
-        closing = next((t for t, f, n in begun if n == len(self.terms[t][f].tokens)), -1)
-        if closing >= 0:
-            done = done | {closing}
-        begun = [(t, f, n) for t, f, n in begun if t not in done and n < len(self.terms[t][f].tokens)]
-        return _Met(done, tuple(begun), closing)
+    def ways(self, met: _Met, last: int | None) -> dict[int, _Met]:
+        """The tokens that begin or continue a term after the last one, and what is met then."""
+        begun = [(t, f, n) for t, f, n in met.begun if t not in met.done]
+        open_ = [(t, f, 0) for t, forms in enumerate(self.terms) if t not in met.done for f, _ in enumerate(forms)]
+        begun += [(t, f, 0) for t, f, _ in open_ if self.speller.fits(self.terms[t][f].place, last)]
+        found: dict[int, list[tuple[int, int, int]]] = {}
+        for t, f, n in begun:
+            found.setdefault(self.terms[t][f].tokens[n], []).append((t, f, n + 1))
+        return {token: self._after(met, token, steps) for token, steps in found.items()}
 
-    def _starts(self, done: frozenset[int], previous: int | None) -> list[tuple[int, int, int]]:
-        """Forms of the terms to come that may begin here, with their first token; of equal terms, one is enough."""
-        found: dict[tuple[int, ...], tuple[int, int, int]] = {}
-        for t, forms in enumerate(self.terms):
-            for f, form in enumerate(forms):
-                if t not in done and self.speller.fits(form.place, previous):
-                    found.setdefault(form.tokens, (t, f, form.tokens[0]))
-        return list(found.values())
+    def _after(self, met: _Met, token: int, steps: list[tuple[int, int, int]]) -> _Met:
+        done = self.others(met, token).done
+        whole = [t for t, f, n in steps if n == len(self.terms[t][f].tokens)]  # two of them, if a term is wanted twice
+        begun = tuple((t, f, n) for t, f, n in steps if t not in whole and n < len(self.terms[t][f].tokens))
+        return _Met(done | {whole[0]}, begun, whole[0]) if whole else _Met(done, begun)
 
-    def wanted(self, met: _Met, previous: int | None) -> set[int]:
-        """The tokens that bring the terms nearer."""
-        if met.begun:
-            return {self.terms[t][f].tokens[n] for t, f, n in met.begun}
-        return {first for _, _, first in self._starts(met.done, previous)}
+    def others(self, met: _Met, token: int) -> _Met:
+        """What is met after a token that belongs to no term."""
+        lost = met.closing >= 0 and self.speller.continues(token)
+        return _Met(met.done - {met.closing} if lost else met.done)
 
     def lacking(self, met: _Met) -> int:
         """How many tokens have to come at least."""
-        left = {t: min(len(form.tokens) for form in forms) for t, forms in enumerate(self.terms) if t not in met.done}
-        for t, f, n in met.begun:
-            left[t] = min(left[t], len(self.terms[t][f].tokens) - n)
-        return sum(left.values())
+        if met not in self._lacking:
+            left = {t: least for t, least in enumerate(self._shortest) if t not in met.done}
+            for t, f, n in met.begun:
+                left[t] = min(left[t], len(self.terms[t][f].tokens) - n)
+            self._lacking[met] = sum(left.values())
+        return self._lacking[met]
 
 
 @dataclass
@@ -153,8 +150,8 @@ class _Open:
     tokens: list[int]  # after the prefix
     score: float
     met: _Met
-    last: int | None
-    """Its last token, of the prefix if there is none yet."""
+    ways: dict[int, _Met]
+    """The tokens that begin or continue a term."""
 
 
 @dataclass
@@ -173,10 +170,12 @@ class Sought:
     open: list[_Open] = field(default_factory=list)
 
     def start(self, row: int) -> None:
-        met, last = _Met(), None
+        met = _Met()
+        ways = self.constraints.ways(met, None)
         for token in self.prefix:
-            met, last = self.constraints.advance(met, token, last), token
-        self.open = [_Open(row, [], 0.0, met, last)]
+            met = ways.get(token) or self.constraints.others(met, token)
+            ways = self.constraints.ways(met, token)
+        self.open = [_Open(row, [], 0.0, met, ways)]
 
 
 def search(network: Generator, device: torch.device, batch: Sequence[Sought], config: DecodeConfig) -> None:
@@ -217,9 +216,7 @@ def _search(network: Generator, device: torch.device, batch: list[Sought], confi
 
 def _add_wanted(likely: list[dict[int, float]], log_p: Tensor, batch: list[Sought]) -> None:
     """Add to the likely next tokens of each row those that its terms need, with their log probabilities."""
-    wanted = [
-        (each.row, token) for one in batch for each in one.open for token in one.constraints.wanted(each.met, each.last)
-    ]
+    wanted = [(each.row, token) for one in batch for each in one.open for token in each.ways]
     if wanted:
         rows, tokens = zip(*wanted, strict=True)
         for row, token, value in zip(rows, tokens, log_p[list(rows), list(tokens)].tolist(), strict=True):
@@ -231,9 +228,12 @@ def _extend(one: Sought, likely: list[dict[int, float]], length: int, width: int
     groups: dict[int, list[tuple[float, int, _Open, _Met]]] = {}
     for each in one.open:
         for token, value in likely[each.row].items():
-            met = one.constraints.advance(each.met, token, each.last)
-            lacking, score = one.constraints.lacking(met), each.score + value
-            if score >= one.least * one.limit and not (lacking and token == EOS):
+            score = each.score + value
+            if score < one.least * one.limit:
+                continue
+            met = each.ways.get(token) or one.constraints.others(each.met, token)
+            lacking = one.constraints.lacking(met)
+            if not (lacking and token == EOS):
                 groups.setdefault(lacking, []).append((score, token, each, met))
     best = [iter(sorted(group, key=lambda each: -each[0])) for _, group in sorted(groups.items())]
     one.open = []
@@ -243,7 +243,8 @@ def _extend(one: Sought, likely: list[dict[int, float]], length: int, width: int
             average = score / length**config.length_penalty
             one.ended.append(Hypothesis(one.prefix + parent.tokens, score, average, complete=True))
         else:
-            one.open.append(_Open(parent.row, [*parent.tokens, token], score, met, token))
+            ways = one.constraints.ways(met, token)
+            one.open.append(_Open(parent.row, [*parent.tokens, token], score, met, ways))
     if length >= one.limit or _settled(one, length, config):
         one.open = []
 

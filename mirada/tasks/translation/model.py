@@ -28,6 +28,14 @@ from mirada.tasks.model import DecodeOptions, GenerativeModel, check_choice, che
 from mirada.tasks.translation.catalogs import Filling, check_language, fill, lines_of
 from mirada.tasks.translation.data import Examples, TranslationPreprocessor, read_examples
 from mirada.tasks.translation.glossary import Glossary, GlossaryLike, open_glossary
+from mirada.tasks.translation.memory import (
+    THRESHOLD,
+    MemoryLike,
+    Recall,
+    TranslationMemory,
+    check_threshold,
+    open_memory,
+)
 from mirada.tasks.translation.terminology import Find
 from mirada.tasks.translation.translator import Translation, Translator, with_notes
 from mirada.training.losses import TargetTokenLoss
@@ -93,6 +101,8 @@ class TranslationModel(GenerativeModel):
         *,
         prefix: str = ...,
         glossary: GlossaryLike | None = ...,
+        memory: MemoryLike | None = ...,
+        memory_threshold: float = ...,
         progress: Progress = ...,
         **decode: Unpack[DecodeOptions],
     ) -> Translation: ...
@@ -103,6 +113,8 @@ class TranslationModel(GenerativeModel):
         *,
         prefix: str = ...,
         glossary: GlossaryLike | None = ...,
+        memory: MemoryLike | None = ...,
+        memory_threshold: float = ...,
         progress: Progress = ...,
         **decode: Unpack[DecodeOptions],
     ) -> list[Translation]: ...
@@ -113,6 +125,8 @@ class TranslationModel(GenerativeModel):
         *,
         prefix: str = "",
         glossary: GlossaryLike | None = None,
+        memory: MemoryLike | None = None,
+        memory_threshold: float = THRESHOLD,
         progress: Progress = lambda done: None,
         **decode: Unpack[DecodeOptions],
     ) -> Translation | list[Translation]:
@@ -120,13 +134,26 @@ class TranslationModel(GenerativeModel):
 
         Each sentence of a text is translated by itself, unless `split=False`. Every translation begins with `prefix`;
         white space at its end is ignored. `glossary` (a file, a dictionary or a `Glossary`) has terms with the
-        translations they must have. `Translation.problem`, `complete` and `notes` say what went wrong.
+        translations they must have. What `memory` (a file of sentence pairs or a `TranslationMemory`) has is used as it
+        is; what is like it by `memory_threshold` per cent is in `Translation.memory`. `Translation.problem`, `complete`
+        and `notes` say what went wrong.
         """
         config, prefix = self.decode_config(**decode), check_text(prefix, "the prefix")
         terms = None if glossary is None else self._terms(open_glossary(glossary), config)
-        if isinstance(texts, str):
-            return self.translator.translate([texts], config, prefix, progress, terms)[0]
-        return self.translator.translate(check_texts(texts), config, prefix, progress, terms)
+        recall = None if memory is None else self._recall(self.open_memory(memory), memory_threshold)
+        given = [texts] if isinstance(texts, str) else check_texts(texts)
+        found = self.translator.translate(given, config, prefix, progress, terms, recall)
+        return found[0] if isinstance(texts, str) else found
+
+    def open_memory(self, memory: MemoryLike) -> TranslationMemory:
+        """The translation memory of a file, in the languages of the model."""
+        return open_memory(memory, self.card["languages"]["source"], self.card["languages"]["target"])
+
+    @staticmethod
+    def _recall(memory: TranslationMemory, threshold: float) -> Recall:
+        """What finds the best match of each sentence in a memory."""
+        least = check_threshold(threshold)
+        return lambda sentences: memory.find(sentences, least)
 
     def _terms(self, glossary: Glossary, config: DecodeConfig) -> Find:
         """What finds the terms of a glossary in a sentence."""

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 MOST_LOST = 1.0
 """How much less a token's log probability may be, on average, than in the free translation."""
+HOPELESS = 2.0
+"""How much less it is in the place of another word for a term that is not worth searching for."""
 LONGER, SHORTER = 1.2, 0.8
 """How much longer and shorter than the free translation one may be that is searched for."""
 CELLS = 1024
@@ -74,7 +76,8 @@ def impose(
             sentence = normalize(sentence) if translator.source.normalizes else sentence
             if required := find(sentence):
                 jobs.append(_Job(piece, found, sentence, required))
-    placing.place([job for job in jobs if any(job.lacks(text) for text, _ in job.piece.best)])
+    free = [job for job in jobs if job.piece.remembered is None]  # what a memory has is used as it is
+    placing.place([job for job in free if any(job.lacks(text) for text, _ in job.piece.best)])
     for job in jobs:
         if lost := job.lacks(job.piece.best[0][0]):
             job.text.notes.append(f"the glossary's {', '.join(map(str, lost))}: could not be placed")
@@ -87,25 +90,28 @@ class _Placing:
 
     def place(self, jobs: Sequence[_Job]) -> None:
         """Give every job as many translations as it has, with all terms where that can be done."""
-        searched = self._searched(jobs)
-        options: list[Best] = []
-        open_: list[tuple[int, str, float]] = []
-        for number, (job, found) in enumerate(zip(jobs, searched, strict=True)):
-            options.append([*found, *((text, score) for text, score in job.piece.best if not job.lacks(text))])
-            if len({text for text, _ in options[-1]}) < len(job.piece.best):
-                open_ += [(number, text, score) for text, score in job.piece.best if job.lacks(text)]
+        open_ = [(n, text, score) for n, job in enumerate(jobs) for text, score in job.piece.best if job.lacks(text)]
+        replaced: list[Best] = [[] for _ in jobs]
         for (number, _, _), better in zip(open_, self._replaced(jobs, open_), strict=True):
-            options[number].append(better)
-        for job, found in zip(jobs, options, strict=True):
-            ranked = sorted(dict(sorted(found, key=lambda each: each[1])).items(), key=lambda each: -each[1])
-            ranked.sort(key=lambda each: len(job.lacks(each[0])))
+            replaced[number].append(better)
+        for job, found, others in zip(jobs, self._searched(jobs, replaced), replaced, strict=True):
+            best = [*found, *(each for each in job.piece.best if not job.lacks(each[0]))]
+            if len(dict(best)) < len(job.piece.best):
+                best += others
+            ranked = sorted(dict(reversed(best)).items(), key=lambda each: (len(job.lacks(each[0])), -each[1]))
             job.piece.best = ranked[: len(job.piece.best)]
 
     # ── searching ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _searched(self, jobs: Sequence[_Job]) -> list[Best]:
-        """For each job, translations that the model thinks nearly as well of as of its free one."""
-        sought = [self._sought(job) for job in jobs]
+    def _searched(self, jobs: Sequence[_Job], replaced: Sequence[Best]) -> list[Best]:
+        """For each job, translations that the model thinks nearly as well of as of its free one.
+
+        Where it thinks little of a term in the place of another word, none would be found.
+        """
+        sought = [
+            self._sought(job) if not better or better[0][1] >= job.piece.best[0][1] - HOPELESS else None
+            for job, better in zip(jobs, replaced, strict=True)
+        ]
         known = [one for one in sought if one is not None]
         with arithmetic(self.engine.precision, self.engine.device):
             for numbers in similar([len(one.source) for one in known], max(1, CELLS // self.config.beam)):

@@ -19,6 +19,7 @@ from mirada.engines import Engine, GenerationSettings
 from mirada.errors import InputError
 from mirada.metrics.translation import TranslationScores
 from mirada.tasks.model import GeneratedText
+from mirada.tasks.translation.memory import Match, Recall, recall
 from mirada.tasks.translation.terminology import Find, impose
 
 LONGEST_TEXT = 1_000_000
@@ -32,6 +33,12 @@ class Translation(GeneratedText):
     key = "translation"
     parts: int = 0
     """How many parts its overlong sentences were translated in."""
+    memory: tuple[Match, ...] = ()
+    """What a translation memory has for its sentences."""
+
+    def values(self) -> dict[str, Any]:
+        memory = {"memory": [match.as_dict() for match in self.memory]} if self.memory else {}
+        return {**super().values(), **memory}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Translation:
@@ -59,6 +66,13 @@ class _Piece:
     best: list[tuple[str, float]] = field(default_factory=list)
     """Its n best translations with their scores."""
     complete: bool = True
+    match: Match | None = None
+    """What a translation memory has for it."""
+
+    @property
+    def remembered(self) -> str | None:
+        """Its translation by a memory, if that has it."""
+        return self.match.target if self.match and self.match.used else None
 
 
 @dataclass
@@ -89,15 +103,24 @@ class Translator:
         prefix: str = "",
         progress: Callable[[int], None] = lambda done: None,
         terms: Find | None = None,
+        memory: Recall | None = None,
     ) -> list[Translation]:
         """Translate texts sentence by sentence (unless `config.split` is false), keeping the white space between them.
 
         A blank text gives a blank one. A sentence that is too long for the model is split at a comma or a space; where
         it has none the text is refused (`Translation.problem`). `progress` gets the number of texts that are done.
-        `terms` finds the terms of a glossary in a sentence.
+        `terms` finds the terms of a glossary in a sentence, `memory` finds sentences that were translated before.
         """
         work = self._cut(texts, self._forced(prefix), config.split)
-        self._decode([piece for found in work for piece in found.pieces], config, progress)
+        if memory is not None:
+            recall(texts, work, memory)
+        pieces = [piece for found in work for piece in found.pieces]
+        open_ = [piece for piece in pieces if piece.remembered is None or (config.n_best > 1 and piece.ids)]
+        self._decode(open_, config, progress)
+        for piece in pieces:
+            if (known := piece.remembered) is not None:
+                others = [each for each in piece.best if each[0] != known]
+                piece.best, piece.complete = [(known, 0.0), *others][: config.n_best], True
         if terms is not None:
             impose(self, texts, work, terms, config)
         return [self._join(text, found) for text, found in zip(texts, work, strict=True)]
@@ -221,7 +244,8 @@ class Translator:
         if cut:
             part = f", {cut} of its {len(pieces)} sentences" if len(pieces) > 1 else ""
             notes.append(f"the translation was cut at the length limit{part}; allow more with decode.max_ratio")
-        return Translation(*options[0], tuple(options), not cut, found.parts, notes=tuple(notes))
+        memory = tuple(piece.match for piece in pieces if piece.match)
+        return Translation(*options[0], tuple(options), not cut, found.parts, memory, notes=tuple(notes))
 
 
 def _fault(text: str) -> str | None:
