@@ -152,8 +152,8 @@ class Glossary:
         if (entries := self._index.get(key)) and (entry := _cased(entries, text)):
             return entry
         for singular in _singulars(words[-1], tag, len(words)):
-            entries = self._index.get((*key[:-1], singular.casefold()))
-            entry = entries and _cased(entries, text[: len(text) - len(words[-1])] + singular)
+            entries = self._index.get((*key[:-1], singular.casefold()), {})
+            entry = _cased(entries, text[: len(text) - len(words[-1])] + singular)
             if entry and len(entry.targets) > 1:
                 return entry
         return None
@@ -276,7 +276,8 @@ def _occurrences(text: str, term: Required) -> Iterator[tuple[int, int]]:
 
 def _terms(path: StrPath) -> list[Entry]:
     """The entries of a file of terms."""
-    entries, tabs = [], False
+    entries: list[Entry] = []
+    tabs = False
     for number, line in _filled(path):
         where = f"{shown_path(path)}, line {number}"
         cells = line.split("\t")

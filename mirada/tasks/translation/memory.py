@@ -146,7 +146,7 @@ class TranslationMemory:
             return None
         source, target, line = self._units[number]
         changed = _renumbered(source, target, key)
-        return changed and Match(ALMOST, source, changed, f"{self.file}, line {line}", used=True)
+        return None if changed is None else Match(ALMOST, source, changed, f"{self.file}, line {line}", used=True)
 
     def _similar(self, keys: Sequence[str], threshold: float) -> list[Match | None]:
         """The most similar sentence of each; those of similar length are compared together."""

@@ -215,8 +215,7 @@ class _Placing:
         rows = _overlap(words, target)  # [T', T]
         rows /= np.maximum(rows.sum(1, keepdims=True), 1)
         columns = _overlap(_spans(job.sentence), source)  # [S', S]
-        found: npt.NDArray[np.float32] = rows @ attention[: len(target), : len(source)] @ columns.T
-        return found
+        return np.asarray(rows @ attention[: len(target), : len(source)] @ columns.T, np.float32)
 
 
 def _torch(engine: Engine) -> TorchEngine:
