@@ -71,6 +71,7 @@ class Speller:
         ]
 
     def piece(self, id: int) -> str:
+        """A token as text."""
         if id not in self._pieces:
             self._pieces[id] = self.tokenizer.pieces([id])[0]
         return self._pieces[id]
@@ -260,8 +261,8 @@ def _settled(one: Sought, length: int, config: DecodeConfig) -> bool:
 @torch.inference_mode()
 def retrace(
     network: Generator, device: torch.device, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
-) -> list[tuple[float, Tensor | None]]:
-    """The log probability of each target, EOS included, and the attention [T+1, S] that its tokens paid the source.
+) -> list[tuple[Tensor, Tensor | None]]:
+    """The log probabilities [T+1] of each target's tokens and EOS, and the attention [T+1, S] they paid the source.
 
     The attention is the average of all layers and heads, which aligns words well; None if the model has none.
     """
@@ -274,10 +275,11 @@ def retrace(
         values.append(step.logits.float().log_softmax(-1).gather(1, chosen.unsqueeze(1)).squeeze(1))
         if step.attention is not None:
             weights.append(step.attention.float().mean((1, 2)))  # [B, S]
-        step = network.step(chosen, step.state)
-    log_p = torch.stack(values, 1)  # [B, T+1]
+        if place + 1 < longest:
+            step = network.step(chosen, step.state)
+    log_p = torch.stack(values, 1).cpu()  # [B, T+1]
     seen = torch.stack(weights, 1).cpu() if weights else None  # [B, T+1, S]
     return [
-        (float(log_p[row, : len(ids) + 1].sum()), None if seen is None else seen[row, : len(ids) + 1])
+        (log_p[row, : len(ids) + 1], None if seen is None else seen[row, : len(ids) + 1])
         for row, ids in enumerate(targets)
     ]

@@ -83,7 +83,7 @@ class Glossary:
         """The glossary of a dictionary: a term's target or targets; None keeps it as it is."""
         entries = []
         for source, given in terms.items():
-            targets = () if given is None else (given,) if isinstance(given, str) else tuple(given)
+            targets = () if given is None else tuple(given) if isinstance(given, list | tuple) else (given,)
             where = f"the glossary, {shown_text(source)}" if isinstance(source, str) else "the glossary"
             for form in (source, *targets):
                 if not isinstance(form, str):

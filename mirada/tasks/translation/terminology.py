@@ -2,7 +2,7 @@
 
 1. Most terms are right in the free translation: then nothing is done.
 2. A beam search finds the best translation that has them all. It is taken if the model thinks nearly as well of it as
-   of its free translation, and it is about as long.
+   of its free translation, it is about as long, and each term is what attends most to its source in it.
 3. Else, the model does not know the word: a name, a made-up term. It then replaces the word of the free translation
    that attends to its source, and all else stays as it was.
 
@@ -33,12 +33,14 @@ from mirada.tasks.translation.glossary import Required, missing, places
 if TYPE_CHECKING:
     from mirada.tasks.translation.translator import Translator, _Piece, _Text
 
-MOST_LOST = 1.0
+MOST_LOST = 1.3
 """How much less a token's log probability may be, on average, than in the free translation."""
 HOPELESS = 2.0
 """How much less it is in the place of another word for a term that is not worth searching for."""
 LONGER, SHORTER = 1.2, 0.8
 """How much longer and shorter than the free translation one may be that is searched for."""
+SPARE = 3
+"""How many more hypotheses of a search are looked at than are wanted."""
 CELLS = 1024
 """Source tokens × hypotheses that are searched for together."""
 
@@ -80,10 +82,13 @@ def impose(
     placing.place([job for job in free if any(job.lacks(text) for text, _ in job.piece.best)])
     for job in jobs:
         if lost := job.lacks(job.piece.best[0][0]):
-            job.text.notes.append(f"the glossary's {', '.join(map(str, lost))}: could not be placed")
+            why = "could not be placed" if job.piece.remembered is None else "not in the translation of the memory"
+            job.text.notes.append(f"the glossary's {', '.join(map(str, lost))}: {why}")
 
 
 class _Placing:
+    """Places terms with the network of a translator's engine."""
+
     def __init__(self, translator: Translator, config: DecodeConfig):
         self.translator, self.config, self.speller = translator, config, Speller(translator.target)
         self.engine = _torch(translator.engine)
@@ -116,22 +121,48 @@ class _Placing:
         with arithmetic(self.engine.precision, self.engine.device):
             for numbers in similar([len(one.source) for one in known], max(1, CELLS // self.config.beam)):
                 search(self.engine.network, self.engine.device, [known[number] for number in numbers], self.config)
-        found = []
-        for job, one in zip(jobs, sought, strict=True):
-            shortest = SHORTER * self._length(job) - 1 if one else 0.0
-            ended = [
-                each
-                for each in (one.ended if one else ())
-                if len(each.tokens) >= shortest
-                and one
-                and _average(each.log_probability, one, each.tokens) >= one.least
-            ]
-            texts = self.translator.target.decode([each.tokens for each in ended])
-            both = [(text, each.score) for text, each in zip(texts, ended, strict=True) if not job.lacks(text)]
-            found.append(both[: len(job.piece.best)])
-        return found
+        likely = [
+            (job, text, score)
+            for job, one in zip(jobs, sought, strict=True)
+            if one is not None
+            for text, score in self._likely(job, one)
+        ]
+        seen = self._retraced([job for job, _, _ in likely], [text for _, text, _ in likely])
+        found: dict[int, Best] = {id(job): [] for job in jobs}
+        for (job, text, score), (_, attention) in zip(likely, seen, strict=True):
+            if self._stands_for_source(job, text, attention) and len(found[id(job)]) < len(job.piece.best):
+                found[id(job)].append((text, score))
+        return [found[id(job)] for job in jobs]
+
+    def _likely(self, job: _Job, one: Sought) -> Best:
+        """The best of what was found, if it is likely and long enough."""
+        shortest = SHORTER * self._length(job) - 1
+        ended = []
+        for each in one.ended:
+            average = each.log_probability / (len(each.tokens) - len(one.prefix) + 1)
+            if len(each.tokens) >= shortest and average >= one.least:
+                ended.append(each)
+        texts = self.translator.target.decode([each.tokens for each in ended])
+        both = [(text, each.score) for text, each in zip(texts, ended, strict=True) if not job.lacks(text)]
+        return both[: len(job.piece.best) + SPARE]
+
+    def _stands_for_source(self, job: _Job, text: str, attention: npt.NDArray[np.float32] | None) -> bool:
+        """Whether each term is what attends most to its source; if not, another word stands for it already."""
+        words = _spans(text)
+        aligned = None if attention is None else self._aligned(job, text, words, attention)
+        if aligned is None:
+            return True
+        where = places(text, job.required)
+        for term in job.required:
+            own = _own(job, term)
+            start, end = words[int(aligned[:, own].sum(1).argmax())]
+            spans = [span for other, span in zip(job.required, where, strict=True) if other.targets == term.targets]
+            if own.any() and not any(span and span[0] < end and start < span[1] for span in spans):
+                return False
+        return True
 
     def _length(self, job: _Job) -> int:
+        """How many tokens the free translation has."""
         return len(self.translator.target.encode([job.piece.best[0][0]])[0])
 
     def _sought(self, job: _Job) -> Sought | None:
@@ -184,8 +215,8 @@ class _Placing:
                 sources, targets = [jobs[number].piece.ids for number in chosen], [ids[number] for number in chosen]
                 traced = retrace(self.engine.network, self.engine.device, sources, targets)
                 for number, (log_p, weights) in zip(chosen, traced, strict=True):
-                    length = len(ids[number]) + 1 - len(jobs[number].piece.prefix)
-                    score = log_p / max(1, length) ** self.config.length_penalty
+                    own = log_p[len(jobs[number].piece.prefix) :]  # as in a search, without the prefix
+                    score = float(own.sum()) / max(1, len(own)) ** self.config.length_penalty
                     found[number] = score, None if weights is None else weights.numpy()
         return found
 
@@ -225,17 +256,11 @@ def _torch(engine: Engine) -> TorchEngine:
     return found
 
 
-def _average(log_probability: float, one: Sought, tokens: Sequence[int]) -> float:
-    return log_probability / (len(tokens) - len(one.prefix) + 1)
-
-
-_WORD = re.compile(r"\w+(?:[-'’]\w+)*")
+_WORD = re.compile(rf"{UNSPACED.pattern}|(?:(?!{UNSPACED.pattern})\w)+(?:[-'’](?:(?!{UNSPACED.pattern})\w)+)*")
 
 
 def _spans(text: str) -> list[tuple[int, int]]:
     """The places of a text's words; of scripts without spaces, those of its characters."""
-    if UNSPACED.search(text):
-        return [(place, place + 1) for place, character in enumerate(text) if character.isalnum()]
     return [word.span() for word in _WORD.finditer(text)]
 
 
@@ -244,6 +269,11 @@ def _overlap(rows: Sequence[tuple[int, int]], columns: Sequence[tuple[int, int]]
     one, other = np.array(rows).reshape(-1, 1, 2), np.array(columns).reshape(1, -1, 2)
     found: npt.NDArray[np.float32] = ((one[..., 0] < other[..., 1]) & (other[..., 0] < one[..., 1])).astype(np.float32)
     return found
+
+
+def _own(job: _Job, term: Required) -> npt.NDArray[np.bool_]:
+    """Which words of a sentence are those of a term."""
+    return np.array([start < term.end and term.start < end for start, end in _spans(job.sentence)], bool)
 
 
 def _place(
@@ -258,8 +288,7 @@ def _place(
     end = words[-1][1]
     if aligned is None or not free.any():
         return end, end
-    source = _spans(job.sentence)
-    own = np.array([start < term.end and term.start < stop for start, stop in source])
+    own = _own(job, term)
     if not own.any():
         return end, end
     focus = np.where(free, aligned[:, own].sum(1), -1.0)

@@ -13,6 +13,7 @@ from mirada.errors import DataError, UsageError
 from mirada.tasks.translation.constrained import Constraints, Form, Sought, Speller, search
 from mirada.tasks.translation.glossary import Required, missing
 from mirada.tasks.translation.model import TranslationModel
+from mirada.tasks.translation.terminology import _put
 from tests.command import run
 
 CAT = "el gato ve el tren"
@@ -142,11 +143,23 @@ def test_each_of_the_n_best_has_the_terms(model: TranslationModel) -> None:
     assert scores == sorted(scores, reverse=True)
 
 
-def test_a_term_at_the_beginning_of_a_sentence_has_a_capital_letter(model: TranslationModel) -> None:
-    free = model.translate("El gato ve el tren").text
-    found = model.translate("Gato ve el tren", glossary={"gato": "zorbax"}).text
-    assert found.split()[0] in ("Zorbax", free.split()[0])
-    assert "zorbax" in found.lower()
+@pytest.mark.parametrize(
+    ("text", "span", "target", "kept", "expected"),
+    [
+        ("Gato ve", (0, 4), "zorbax", False, "Zorbax ve"),
+        ("«Gato» ve", (1, 5), "zorbax", False, "«Zorbax» ve"),
+        ("gato ve", (0, 4), "zorbax", False, "zorbax ve"),
+        ("El Gato ve", (3, 7), "zorbax", False, "El zorbax ve"),
+        ("Gato ve", (0, 4), "iZorb", False, "iZorb ve"),
+        ("Gato ve", (0, 4), "zorbax", True, "zorbax ve"),
+        ("El gato ve.", (10, 10), "zorbax", False, "El gato ve zorbax."),
+        ("", (0, 0), "zorbax", False, "zorbax"),
+    ],
+)
+def test_the_beginning_of_a_sentence_keeps_its_capital_letter(
+    text: str, span: tuple[int, int], target: str, kept: bool, expected: str
+) -> None:
+    assert _put(text, *span, Required("x", 0, 1, (target,), kept)) == expected
 
 
 def test_a_prefix_stays(model: TranslationModel) -> None:
