@@ -20,6 +20,7 @@ DOWNLOADS = ["minilm", "shakespeare", "images", "pretraining"]
 """Benchmarks that download data, and so run only by name."""
 ARGUMENTS = [
     "before_after",
+    "glossary",
     "mutants",
     "preparing",
     "robustness",

@@ -11,6 +11,7 @@ __all__ = [
     "CaptionModel",
     "ClassificationModel",
     "ForecastingModel",
+    "Glossary",
     "ImageClassificationModel",
     "LanguageModel",
     "MaskedLanguageModel",
@@ -19,6 +20,7 @@ __all__ = [
     "Prediction",
     "TaggingModel",
     "Translation",
+    "TranslationMemory",
     "TranslationModel",
     "__version__",
     "load",
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
     from mirada.tasks.language_model.model import LanguageModel
     from mirada.tasks.masked_lm.model import MaskedLanguageModel
     from mirada.tasks.tagging.model import TaggingModel
+    from mirada.tasks.translation.glossary import Glossary
+    from mirada.tasks.translation.memory import TranslationMemory
     from mirada.tasks.translation.model import TranslationModel
     from mirada.tasks.translation.translator import Translation
 
@@ -43,6 +47,7 @@ _HOMES = {
     "CaptionModel": "mirada.tasks.captioning.model",
     "ClassificationModel": "mirada.tasks.classification.model",
     "ForecastingModel": "mirada.tasks.forecasting.model",
+    "Glossary": "mirada.tasks.translation.glossary",
     "ImageClassificationModel": "mirada.tasks.image_classification.model",
     "LanguageModel": "mirada.tasks.language_model.model",
     "MaskedLanguageModel": "mirada.tasks.masked_lm.model",
@@ -50,6 +55,7 @@ _HOMES = {
     "Prediction": "mirada.predictions",
     "TaggingModel": "mirada.tasks.tagging.model",
     "Translation": "mirada.tasks.translation.translator",
+    "TranslationMemory": "mirada.tasks.translation.memory",
     "TranslationModel": "mirada.tasks.translation.model",
 }
 

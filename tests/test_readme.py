@@ -50,7 +50,10 @@ def test_commands_and_python(tmp_path: Path) -> None:
     "page",
     [
         "README.md",
-        *(f"docs/{name}.md" for name in ("benchmarks", "command-line", "data", "documents", "tasks", "training")),
+        *(
+            f"docs/{name}.md"
+            for name in ("benchmarks", "command-line", "data", "documents", "tasks", "terminology", "training")
+        ),
     ],
 )
 def test_every_command_on_every_page_is_one_that_the_program_takes(page: str) -> None:

@@ -12,6 +12,7 @@ import typer
 from mirada.cli.answers import Job, Lines, Predict, job_of, write_answers
 from mirada.cli.app import (
     USE,
+    VERBOSE,
     AsText,
     Beam,
     Bundle,
@@ -27,7 +28,10 @@ from mirada.cli.app import (
     TopK,
     TopP,
     listed,
+    note,
+    option,
     say,
+    verbosity,
 )
 from mirada.cli.input import Given
 from mirada.cli.output import cannot_write, check_new
@@ -69,6 +73,16 @@ def translate(
     prefix: Annotated[
         str, typer.Option(help="The beginning that every translation must have.", show_default=False)
     ] = "",
+    glossary: Annotated[
+        Path | None, option(help="Terms and the translations they must have: source, tab, target on each line.")
+    ] = None,
+    keep: Annotated[Path | None, option(help="Words and names that stay as they are, one per line.")] = None,
+    memory: Annotated[
+        Path | None, option(help="A translation memory (TMX, or other sentence pairs): what it has is used as it is.")
+    ] = None,
+    memory_threshold: Annotated[
+        float, typer.Option(help="Report sentences of the memory that are similar by this percentage; 100: none.")
+    ] = 75.0,
     sample: Annotated[
         bool, typer.Option("--sample", help="Sample from the probabilities instead of beam search.")
     ] = False,
@@ -126,12 +140,12 @@ def translate(
     document = whole and kind != "" and kind in formats()
     if (catalogs or document) and prefix:
         raise UsageError(f"--prefix {prefix}: cannot be used with a document or catalog; leave it out")
-    for asked, option in ((keep_damaged, "--keep-damaged"), (skip_broken, "--skip-broken"), (force, "--force")):
+    for asked, flag in ((keep_damaged, "--keep-damaged"), (skip_broken, "--skip-broken"), (force, "--force")):
         if asked and not catalogs:
-            raise UsageError(f"{option}: is about gettext catalogs (--file app.po, --file locale); leave it out")
-    for asked, option in ((flags, "--flags"), (words, "--words")):
+            raise UsageError(f"{flag}: is about gettext catalogs (--file app.po, --file locale); leave it out")
+    for asked, flag in ((flags, "--flags"), (words, "--words")):
         if asked and (catalogs or document):
-            raise UsageError(f"{option}: is about lines of text; leave it out for documents and catalogs")
+            raise UsageError(f"{flag}: is about lines of text; leave it out for documents and catalogs")
     if words and not json_:
         raise UsageError("--words: is shown with --json; add it, or leave it out")
     if flags and (n_best or 1) > 1:
@@ -144,24 +158,72 @@ def translate(
     model = load(bundle, device, threads, TranslationModel, **how)
     decode: dict[str, Any] = {"beam": beam, "n_best": n_best, "temperature": temperature, "top_k": top_k}
     decode |= {"top_p": top_p, "seed": seed, "sample": sample or None, "split": split, "words": words or None}
-    job = job_of("translate", bundle, prefix=prefix, flags=flags, **how, **model.decode_config(**decode).model_dump())
+    aids = _Aids(model, glossary, keep, memory, memory_threshold)
+    settings = {**how, **aids.fingerprints, **model.decode_config(**decode).model_dump()}
+    job = job_of("translate", bundle, prefix=prefix, flags=flags, **settings)
     shown = (lambda found: found.with_columns()) if flags else (lambda found: found)
     if file is not None and catalogs:
         options = {"keep_damaged": keep_damaged, "skip_broken": skip_broken, "force": force, "json_": json_}
-        _fill(model, file, out, job, decode, **options)
+        _fill(model, file, out, job, decode, aids, **options)
+        aids.report()
         return
     if file is not None and document:
-        _translate_document(model, file, out, job, decode, listed(columns), json_)
+        _translate_document(model, file, out, job, decode, aids, listed(columns), json_)
+        aids.report()
         return
     if prefix.rstrip() != prefix:
         say(f"mirada: --prefix {prefix!r}: the space at its end is ignored; the next word brings its own")
-    answer(
-        given,
-        out,
-        job,
-        lambda lines: map(shown, model.translate(lines.texts, prefix=prefix, progress=lines.progress, **decode)),
-        json_,
-    )
+    try:
+        answer(given, out, job, lambda lines: map(shown, aids.translate(lines, prefix=prefix, **decode)), json_)
+    finally:
+        aids.report()
+
+
+class _Aids:
+    """The glossary and the memory that a model translates with."""
+
+    def __init__(
+        self, model: TranslationModel, glossary: Path | None, keep: Path | None, memory: Path | None, threshold: float
+    ):
+        from mirada.tasks.translation.glossary import Glossary
+        from mirada.tasks.translation.memory import check_threshold
+
+        self.model = model
+        self.glossary = Glossary.read(glossary, keep=keep) if glossary or keep else None
+        self.memory = model.open_memory(memory) if memory else None
+        self.threshold = check_threshold(threshold) if memory else threshold
+        self.lines = self.exact = self.similar = 0
+        for doubt in self.memory.doubts if self.memory else ():
+            say(f"mirada: {doubt}")
+
+    @property
+    def fingerprints(self) -> dict[str, Any]:
+        """What of it decides the translations."""
+        found: dict[str, Any] = {"glossary": self.glossary.fingerprint} if self.glossary else {}
+        return {**found, "memory": [self.memory.fingerprint, self.threshold]} if self.memory else found
+
+    def translate(self, lines: Lines, **options: Any) -> list[Translation]:
+        """Translate a chunk of the input, and count what the memory has for it."""
+        aids: dict[str, Any] = {"glossary": self.glossary, "memory": self.memory, "memory_threshold": self.threshold}
+        found = self.model.translate(lines.texts, progress=lines.progress, **aids, **options)
+        for number, translation in enumerate(found, lines.first):
+            self.lines += 1
+            self.exact += any(match.used for match in translation.memory)
+            self.similar += any(not match.used for match in translation.memory)
+            for match in translation.memory if verbosity() == VERBOSE else ():
+                how = "used" if match.used else "similar"
+                say(
+                    f"mirada: line {number}: {how}, {match.score:.0f} %: {match.where}: {match.source} → {match.target}"
+                )
+        return found
+
+    def report(self) -> None:
+        """Say what the memory had."""
+        if self.memory and self.lines:
+            similar = (
+                f", {self.similar:,} had similar sentences (--json or -v shows them)" if self.threshold < 100 else ""
+            )
+            note(f"the memory was used for {self.exact:,} of {self.lines:,} lines{similar}")
 
 
 def _fill(
@@ -170,6 +232,7 @@ def _fill(
     out: Path | None,
     job: Job,
     decode: dict[str, Any],
+    aids: _Aids,
     *,
     keep_damaged: bool,
     skip_broken: bool,
@@ -192,8 +255,8 @@ def _fill(
     paths = [file]
     if file.is_dir():
         paths, notes = choose(file, target, skip_broken=skip_broken, force=force)
-        for note in notes:
-            say(f"mirada: {note}")
+        for remark in notes:
+            say(f"mirada: {remark}")
     lines: dict[str, None] = {}
     for path in paths:
         catalog = Catalog(path)
@@ -218,7 +281,7 @@ def _fill(
         Given([*lines], None),
         out,
         {**job, "catalogs": True},
-        lambda chunk: model.translate(chunk.texts, progress=chunk.progress, **options),
+        lambda chunk: aids.translate(chunk, **options),
         finish,
     )
 
@@ -229,6 +292,7 @@ def _translate_document(
     out: Path | None,
     job: Job,
     decode: dict[str, Any],
+    aids: _Aids,
     columns: list[str],
     json_: bool,
 ) -> None:
@@ -249,7 +313,7 @@ def _translate_document(
 
     def predict(chunk: Lines) -> list[Translation]:
         def translate(some: list[str]) -> list[Translation]:
-            return model.translate(some, progress=chunk.progress, **options)
+            return aids.translate(Lines(some, chunk.first, chunk.progress), **options)
 
         return documents.translate_texts(chunk.texts, translate, document.markup)
 
@@ -258,8 +322,8 @@ def _translate_document(
         done = documents.assemble(document, translated)
         documents.write_document(out, done.content)
         left = done.left
-        for note in done.notes:
-            say(f"mirada: {file}, {note}")
+        for remark in done.notes:
+            say(f"mirada: {file}, {remark}")
         if json_:
             print(json.dumps({"file": str(file), **done.as_dict()}, ensure_ascii=False))
         say(f"{done}; the rest of the document is as it was")

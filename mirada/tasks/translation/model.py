@@ -30,6 +30,16 @@ from mirada.tasks.model import DecodeOptions, GenerativeModel, check_choice, che
 from mirada.tasks.translation import document_translation as documents
 from mirada.tasks.translation.catalogs import Filling, check_language, fill, lines_of
 from mirada.tasks.translation.data import Examples, TranslationPreprocessor, read_examples
+from mirada.tasks.translation.glossary import Glossary, GlossaryLike, open_glossary
+from mirada.tasks.translation.memory import (
+    THRESHOLD,
+    MemoryLike,
+    Recall,
+    TranslationMemory,
+    check_threshold,
+    open_memory,
+)
+from mirada.tasks.translation.pieces import Find
 from mirada.tasks.translation.translator import Translation, Translator, with_notes
 from mirada.training.losses import TargetTokenLoss
 
@@ -89,11 +99,27 @@ class TranslationModel(GenerativeModel):
 
     @overload
     def translate(  # type: ignore[overload-overlap]
-        self, texts: str, *, prefix: str = ..., progress: Progress = ..., **decode: Unpack[DecodeOptions]
+        self,
+        texts: str,
+        *,
+        prefix: str = ...,
+        glossary: GlossaryLike | None = ...,
+        memory: MemoryLike | None = ...,
+        memory_threshold: float = ...,
+        progress: Progress = ...,
+        **decode: Unpack[DecodeOptions],
     ) -> Translation: ...
     @overload
     def translate(
-        self, texts: Sequence[str], *, prefix: str = ..., progress: Progress = ..., **decode: Unpack[DecodeOptions]
+        self,
+        texts: Sequence[str],
+        *,
+        prefix: str = ...,
+        glossary: GlossaryLike | None = ...,
+        memory: MemoryLike | None = ...,
+        memory_threshold: float = ...,
+        progress: Progress = ...,
+        **decode: Unpack[DecodeOptions],
     ) -> list[Translation]: ...
 
     def translate(
@@ -101,18 +127,43 @@ class TranslationModel(GenerativeModel):
         texts: str | Sequence[str],
         *,
         prefix: str = "",
+        glossary: GlossaryLike | None = None,
+        memory: MemoryLike | None = None,
+        memory_threshold: float = THRESHOLD,
         progress: Progress = lambda done: None,
         **decode: Unpack[DecodeOptions],
     ) -> Translation | list[Translation]:
         """Translate a text, or many, in order. `decode`: see `DecodeOptions` (beam=5, n_best=3, sample=True, …).
 
         Each sentence of a text is translated by itself, unless `split=False`. Every translation begins with `prefix`;
-        white space at its end is ignored. `Translation.problem`, `complete` and `notes` say what went wrong.
+        white space at its end is ignored. `glossary` (a file, a dictionary or a `Glossary`) has terms with the
+        translations they must have. What `memory` (a file of sentence pairs or a `TranslationMemory`) has is used as it
+        is; what is like it by `memory_threshold` per cent is in `Translation.memory`. `Translation.problem`, `complete`
+        and `notes` say what went wrong.
         """
         config, prefix = self.decode_config(**decode), check_text(prefix, "the prefix")
-        if isinstance(texts, str):
-            return self.translator.translate([texts], config, prefix, progress)[0]
-        return self.translator.translate(check_texts(texts), config, prefix, progress)
+        terms = None if glossary is None else self._terms(open_glossary(glossary), config)
+        recall = None if memory is None else self._recall(self.open_memory(memory), memory_threshold)
+        given = [texts] if isinstance(texts, str) else check_texts(texts)
+        found = self.translator.translate(given, config, prefix, progress, terms, recall)
+        return found[0] if isinstance(texts, str) else found
+
+    def open_memory(self, memory: MemoryLike) -> TranslationMemory:
+        """The translation memory of a file, in the languages of the model."""
+        return open_memory(memory, self.card["languages"]["source"], self.card["languages"]["target"])
+
+    @staticmethod
+    def _recall(memory: TranslationMemory, threshold: float) -> Recall:
+        """What finds the best match of each sentence in a memory."""
+        least = check_threshold(threshold)
+        return lambda sentences: memory.find(sentences, least)
+
+    def _terms(self, glossary: Glossary, config: DecodeConfig) -> Find:
+        """What finds the terms of a glossary in a sentence."""
+        if config.sample:
+            raise UsageError("--glossary: terms are searched for, and --sample draws at random; leave out one")
+        glossary.check(self.target_tokenizer, self.translator.longest)
+        return lambda sentence: glossary.find(sentence, self.card["languages"]["source"])
 
     def evaluate(
         self,

@@ -9,7 +9,7 @@ become an ordinary sentence; `Piece.finish` gives a translation the spans and th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -18,8 +18,12 @@ from mirada.data.masking import Masked, Span, mask, spans, without
 from mirada.data.normalize import nfc
 from mirada.data.profile import Case, Profile, in_case
 from mirada.data.sentences import sentences
+from mirada.tasks.translation.glossary import Required
 from mirada.tasks.translation.markup import MAX_TAGS, NO_TAGS, TAG, Tags, pairs, take_out
+from mirada.tasks.translation.memory import Match
 
+Find = Callable[[str], list[Required]]
+"""Finds the terms of a glossary in a sentence."""
 STOPPED = 0.7
 """The share of texts with a mark at their end from which that is the rule."""
 
@@ -37,6 +41,8 @@ class Piece:
     masked: Masked
     """The same with markers for spans and without tags, in the case that the model knows."""
     tags: Tags = NO_TAGS
+    match: Match | None = None
+    """What a translation memory has for it."""
     open_ended: bool = False
     """Whether it has no mark at its end although texts usually have one: then its translation has no full stop."""
     case: Case | None = None
@@ -63,6 +69,11 @@ class Piece:
         return TAG.sub(lambda found: self.tags.texts[ord(found[0]) - 0xE100], text) if self.tags.texts else text
 
     @property
+    def remembered(self) -> str | None:
+        """Its translation by a memory, if that has it."""
+        return self.match.target if self.match and self.match.used else None
+
+    @property
     def plain(self) -> str:
         """Its text without tags, in the case that the model knows."""
         return self.masked.restore(self.masked.text)
@@ -79,8 +90,8 @@ class Cutter:
     def __init__(self, profile: Profile | None, masks: bool, language: str | None):
         self.profile, self.masks, self.language = profile, masks, primary(language) if language else None
 
-    def cut(self, number: int, text: str, split: bool) -> Iterator[Piece]:
-        """The sentences of a text, or all of it as one piece unless `split`."""
+    def cut(self, number: int, text: str, split: bool, terms: Find | None = None) -> Iterator[Piece]:
+        """The sentences of a text, or all of it as one piece unless `split`; `terms` are not taken for names."""
         found = spans(text)
         outline = _outline(text, found)
         places = sentences(outline, self.language) if split else [(0, len(text))]
@@ -88,18 +99,20 @@ class Cutter:
         for start, end in places:
             start, end = _inside(text, *stripped(text, start, end), found)
             if end > start:
-                yield self.piece(number, text, start, end, case)
+                yield self.piece(number, text, start, end, case, terms)
 
     def _case(self, text: str, found: Sequence[Span]) -> Case | None:
         """The case of a text all in capitals or in small letters; its sentences may be too short to show it."""
         case = self.profile.case_of(without(text, found)) if self.profile else None
         return None if case == "title" else case
 
-    def piece(self, number: int, text: str, start: int, end: int, case: Case | None = None) -> Piece:
+    def piece(
+        self, number: int, text: str, start: int, end: int, case: Case | None = None, terms: Find | None = None
+    ) -> Piece:
         """The part [start, end) of a text as the model reads it; `case` is that of the text, if it is unusual."""
         source, profile = nfc(text[start:end]), self.profile
         case = case or (profile.case_of(without(source, spans(source))) if profile else None)
-        names = partial(profile.is_unknown_name, source) if self.masks and profile and case is None else None
+        names = self._unknown(source, terms) if self.masks and case is None else None
         found = spans(source, names)
         if not self.masks:  # tags need no markers
             found = [] if TAG.search(source) else [span for span in found if is_tag(source, span)][:MAX_TAGS]
@@ -109,7 +122,14 @@ class Cutter:
             masked = Masked(profile.sentence_case(masked.text), masked.spans)
         plain, taken = take_out(masked.text, tags)
         open_ended = bool(profile and profile.stopped > STOPPED) and plain[-1:].isalnum()
-        return Piece(number, start, end, source, Masked(plain, masked.spans), taken, open_ended, case)
+        return Piece(number, start, end, source, Masked(plain, masked.spans), taken, None, open_ended, case)
+
+    def _unknown(self, source: str, terms: Find | None) -> Callable[[str, int], bool] | None:
+        """Whether a word of a sentence is a name that the model does not know, and not a term of a glossary."""
+        profile = self.profile
+        if profile is None or terms is None:
+            return partial(profile.is_unknown_name, source) if profile else None
+        return lambda word, start: profile.is_unknown_name(source, word, start) and not terms(word)
 
 
 def is_tag(text: str, span: Span) -> bool:

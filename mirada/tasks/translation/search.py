@@ -32,11 +32,14 @@ class Search:
         self.engine, self.source, self.target, self.max_length = engine, source, target, max_length
 
     def __call__(self, pieces: Sequence[Piece], config: DecodeConfig, progress: Callable[[int], None]) -> None:
-        """Give every piece its n best translations; those with a prefix are in batches of their own."""
+        """Give every piece its n best translations, as the model makes them: `finish` puts back what was taken out.
+
+        Those with a prefix are in batches of their own.
+        """
         left = Counter(piece.text for piece in pieces)
         done = 0
         for piece in pieces:
-            if piece.copied and not piece.prefix:
+            if piece.copied and not piece.prefix and piece.remembered is None:
                 piece.best, piece.confidence = [(piece.source, 0.0)] * config.n_best, 1.0
                 left[piece.text] -= 1
         for group in ([p for p in pieces if p.prefix], [p for p in pieces if not p.prefix and not p.best]):
@@ -47,14 +50,24 @@ class Search:
                     self._take(piece, best[0], _faults(piece, best[0], texts[0]))
                 if config.recover and not config.sample:
                     self._recover([piece for piece in chosen if piece.flags], config)
-                if config.words:
-                    self._measure_words(chosen)
-                self._place_tags([piece for piece in chosen if piece.tags.texts])
-                for piece in chosen:
-                    piece.best = [(piece.finish(text), score) for text, score in piece.best]
                 left.subtract(piece.text for piece in chosen)
                 done += sum(1 for number in {piece.text for piece in chosen} if not left[number])
                 progress(done)
+
+    def finish(self, pieces: Sequence[Piece], config: DecodeConfig) -> None:
+        """Give the translations of pieces their tags, spans and case, or what a memory has for them."""
+        made = [piece for piece in pieces if piece.best and piece.tokens]
+        for chosen in self._batches(made, config):
+            if config.words:
+                self._measure_words(chosen)
+            self._place_tags([piece for piece in chosen if piece.tags.texts])
+            for piece in chosen:
+                piece.best = [(piece.finish(text), score) for text, score in piece.best]
+        for piece in pieces:
+            if (known := piece.remembered) is not None:
+                others = [each for each in piece.best if each[0] != known]
+                piece.best, piece.complete = [(known, 0.0), *others][: config.n_best], True
+                piece.flags, piece.confidence, piece.words = set(), 1.0, []
 
     def generate(self, pieces: Sequence[Piece], config: DecodeConfig, **settings: Any) -> list[list[Hypothesis]]:
         """The n best hypotheses of each piece; `settings` are others of the engine."""
@@ -124,6 +137,9 @@ class Search:
 
     def _measure_words(self, pieces: Sequence[Piece]) -> None:
         """Give pieces the probability of each word of their translation: that of all its tokens."""
+        for piece, ids in zip(pieces, self.target.encode([piece.best[0][0] for piece in pieces]), strict=True):
+            if self.target.decode([piece.tokens]) != [piece.best[0][0]]:  # a glossary has changed it
+                piece.tokens = ids
         scores = self._scores([(piece.ids, piece.tokens) for piece in pieces])
         self._find_uncovered(pieces, [sum(found) for found in scores])
         for piece, found in zip(pieces, scores, strict=True):

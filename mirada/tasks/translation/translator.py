@@ -19,8 +19,10 @@ from mirada.predictions import ranked
 from mirada.tasks.model import GeneratedText
 from mirada.tasks.translation.data import TranslationPreprocessor
 from mirada.tasks.translation.flags import FLAGS, is_copy, other_language
-from mirada.tasks.translation.pieces import Cutter, Piece, stripped
+from mirada.tasks.translation.memory import Match, Recall, recall
+from mirada.tasks.translation.pieces import Cutter, Find, Piece, stripped
 from mirada.tasks.translation.search import Search
+from mirada.tasks.translation.terminology import impose
 
 LONGER = 1.5
 """How much longer than those that the model has learned from a sentence must be to be split into clauses."""
@@ -44,10 +46,15 @@ class Translation(GeneratedText):
     uncovered: tuple[str, ...] = ()
     """Words of the source that seem to have no counterpart, where words were asked for."""
 
+    memory: tuple[Match, ...] = ()
+    """What a translation memory has for its sentences."""
+
     def values(self) -> dict[str, Any]:
         found = {**super().values(), "flags": list(self.flags), "confidence": round(self.confidence, 4)}
         if self.words:
             found |= {"words": ranked(self.words, "word", "probability"), "uncovered": list(self.uncovered)}
+        if self.memory:
+            found |= {"memory": [match.as_dict() for match in self.memory]}
         return found
 
     def with_columns(self) -> Translation:
@@ -119,15 +126,24 @@ class Translator:
         config: DecodeConfig,
         prefix: str = "",
         progress: Callable[[int], None] = lambda done: None,
+        terms: Find | None = None,
+        memory: Recall | None = None,
     ) -> list[Translation]:
         """Translate texts sentence by sentence (unless `config.split` is false), keeping the white space between them.
 
         A blank text gives a blank one. A sentence that is too long for the model is split at a comma or a space; where
         it has none the text is refused (`Translation.problem`). `progress` gets the number of texts that are done.
+        `terms` finds the terms of a glossary in a sentence, `memory` finds sentences that were translated before.
         """
-        work = self._cut(texts, self._forced(prefix), self.splits(config))
+        work = self._cut(texts, self._forced(prefix), self.splits(config), terms)
         pieces = [piece for found in work for piece in found.pieces]
-        self.search(pieces, config, progress)
+        if memory is not None:
+            recall(texts, work, memory)
+        open_ = [piece for piece in pieces if piece.remembered is None or (config.n_best > 1 and piece.ids)]
+        self.search(open_, config, progress)
+        if terms is not None:
+            impose(self, work, terms, config)
+        self.search.finish(pieces, config)
         return [self._join(text, found) for text, found in zip(texts, work, strict=True)]
 
     def splits(self, config: DecodeConfig) -> bool:
@@ -147,14 +163,14 @@ class Translator:
 
     # ── cutting ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _cut(self, texts: Sequence[str], prefix: list[int], split: bool) -> list[_Text]:
-        """Cut the texts into pieces that the model can take."""
+    def _cut(self, texts: Sequence[str], prefix: list[int], split: bool, terms: Find | None = None) -> list[_Text]:
+        """Cut the texts into pieces that the model can take; `terms` of a glossary are no unknown names."""
         work = [_Text(problem=_fault(text)) for text in texts]
         waiting = []
         for number, (text, found) in enumerate(zip(texts, work, strict=True)):
             if not found.problem:
                 found.mark = self._mark(text)
-                waiting += list(self.cutter.cut(number, text, split))
+                waiting += list(self.cutter.cut(number, text, split, terms))
         self._encode(waiting, work)
         for piece in waiting:
             found = work[piece.text]
@@ -254,6 +270,7 @@ class Translator:
             confidence=min(piece.confidence for piece in pieces),
             words=tuple(word for piece in pieces for word in piece.words),
             uncovered=tuple(word for piece in pieces for word in piece.uncovered),
+            memory=tuple(piece.match for piece in pieces if piece.match),
             notes=tuple(notes),
         )
 
