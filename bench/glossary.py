@@ -138,9 +138,8 @@ def main(arguments: Sequence[str]) -> None:
             "replaced": replaced,
             "glossary": ours,
         }
-        print(
-            f"{name} terms; with the glossary {seconds:.1f} CPU s\n{'':10} placed   BLEU, {len(of)} sentences   BLEU, all"
-        )
+        print(f"{name} terms; with the glossary {seconds:.1f} CPU s")
+        print(f"{'':10} placed   BLEU, {len(of)} sentences   BLEU, all")
         for system, found in systems.items():
             placed = sum(not term.lacking(found[number]) for number, term in of.items()) / len(of)
             some = bleu([found[number] for number in of], [[texts[number]] for number in of], kind)
