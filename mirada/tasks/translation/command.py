@@ -81,8 +81,11 @@ def translate(
         Path | None, option(help="A translation memory (TMX, or other sentence pairs): what it has is used as it is.")
     ] = None,
     memory_threshold: Annotated[
-        float, typer.Option(help="Report sentences of the memory that are similar by this percentage; 100: none.")
-    ] = 75.0,
+        float | None,
+        typer.Option(
+            help="Report sentences of the memory that are similar by this percentage; 100: none.", show_default="75"
+        ),
+    ] = None,
     sample: Annotated[
         bool, typer.Option("--sample", help="Sample from the probabilities instead of beam search.")
     ] = False,
@@ -183,15 +186,24 @@ class _Aids:
     """The glossary and the memory that a model translates with."""
 
     def __init__(
-        self, model: TranslationModel, glossary: Path | None, keep: Path | None, memory: Path | None, threshold: float
+        self,
+        model: TranslationModel,
+        glossary: Path | None,
+        keep: Path | None,
+        memory: Path | None,
+        threshold: float | None,
     ):
         from mirada.tasks.translation.glossary import Glossary
-        from mirada.tasks.translation.memory import check_threshold
+        from mirada.tasks.translation.memory import THRESHOLD, check_threshold
 
+        if threshold is not None and memory is None:
+            raise UsageError(f"--memory-threshold {threshold:g}: is about a memory; add --memory, or leave it out")
         self.model = model
         self.glossary = Glossary.read(glossary, keep=keep) if glossary or keep else None
         self.memory = model.open_memory(memory) if memory else None
-        self.threshold = check_threshold(threshold) if memory else threshold
+        self.threshold = THRESHOLD if threshold is None else threshold
+        if memory:
+            check_threshold(self.threshold)
         self.lines = self.exact = self.similar = 0
         for doubt in self.memory.doubts if self.memory else ():
             say(f"mirada: {doubt}")
@@ -204,6 +216,8 @@ class _Aids:
 
     def translate(self, lines: Lines, **options: Any) -> list[Translation]:
         """Translate a chunk of the input, and count what the memory has for it."""
+        from mirada.data.text import shown_text
+
         aids: dict[str, Any] = {"glossary": self.glossary, "memory": self.memory, "memory_threshold": self.threshold}
         found = self.model.translate(lines.texts, progress=lines.progress, **aids, **options)
         for number, translation in enumerate(found, lines.first):
@@ -212,9 +226,8 @@ class _Aids:
             self.similar += any(not match.used for match in translation.memory)
             for match in translation.memory if verbosity() == VERBOSE else ():
                 how = "used" if match.used else "similar"
-                say(
-                    f"mirada: line {number}: {how}, {match.score:.0f} %: {match.where}: {match.source} → {match.target}"
-                )
+                pair = f"{shown_text(match.source)} → {shown_text(match.target)}"
+                say(f"mirada: line {number}: {how}, {match.score:.0f} %: {match.where}: {pair}")
         return found
 
     def report(self) -> None:

@@ -227,9 +227,8 @@ class _Placing:
         words = _spans(text) or [(len(text), len(text))]
         kept = [place for place in places(text, job.required) if place]
         after = len(self.translator.target.decode([job.piece.prefix])[0]) if job.piece.prefix else 0
-        may = [start >= after and all(end <= first or last <= start for first, last in kept) for start, end in words]
         aligned = None if attention is None else self._aligned(job, text, words, attention)
-        start, end = _place(words, may, job, term, aligned)
+        start, end = _place(words, after, kept, _own(job, term), aligned)
         return _put(text, start, end, term)
 
     def _aligned(
@@ -279,21 +278,26 @@ def _own(job: _Job, term: Required) -> npt.NDArray[np.bool_]:
 
 def _place(
     words: Sequence[tuple[int, int]],
-    may: Sequence[bool],
-    job: _Job,
-    term: Required,
+    after: int,
+    kept: Sequence[tuple[int, int]],
+    own: npt.NDArray[np.bool_],
     aligned: npt.NDArray[np.float32] | None,
 ) -> tuple[int, int]:
-    """The part of a translation that a term replaces; an empty one where it is inserted."""
-    free = np.array(may)
-    end = words[-1][1]
-    if aligned is None or not free.any():
-        return end, end
-    own = _own(job, term)
-    if not own.any():
-        return end, end
-    focus = np.where(free, aligned[:, own].sum(1), -1.0)
-    best = int(focus.argmax())
+    """The part of a translation that a term replaces, after a prefix; an empty one where it is inserted.
+
+    `kept` are the places of other terms; `own` are the words of the source that are the term's.
+    """
+    behind = np.array([start >= after for start, _ in words])
+    if aligned is None or not own.any() or not behind.any():
+        return words[-1][1], words[-1][1]
+    free = behind & [all(end <= first or last <= start for first, last in kept) for start, end in words]
+    focus = aligned[:, own].sum(1)
+    best = int(np.where(behind, focus, -1.0).argmax())
+    if not free[best]:
+        top, best = best, int(np.where(free, focus, -1.0).argmax())
+        if not free.any() or focus[best] < focus[top] / 2:
+            end = next(last for first, last in kept if first < words[top][1] and words[top][0] < last)
+            return end, end  # the free translation has no word for it; it belongs beside another term
     belongs = own[aligned.argmax(1)] & free  # words that attend to the term more than to any other word
     other = int(aligned[best].argmax())
     if not belongs[best] and int(aligned[:, other].argmax()) == best:

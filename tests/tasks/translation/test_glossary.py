@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import mirada
@@ -13,7 +14,7 @@ from mirada.errors import DataError, UsageError
 from mirada.tasks.translation.constrained import Constraints, Form, Sought, Speller, search
 from mirada.tasks.translation.glossary import Required, missing
 from mirada.tasks.translation.model import TranslationModel
-from mirada.tasks.translation.terminology import _put
+from mirada.tasks.translation.terminology import _place, _put
 from tests.command import run
 
 CAT = "el gato ve el tren"
@@ -160,6 +161,31 @@ def test_the_beginning_of_a_sentence_keeps_its_capital_letter(
     text: str, span: tuple[int, int], target: str, kept: bool, expected: str
 ) -> None:
     assert _put(text, *span, Required("x", 0, 1, (target,), kept)) == expected
+
+
+W = [(0, 3), (4, 7), (8, 11), (12, 15)]
+"""Four words."""
+
+
+@pytest.mark.parametrize(
+    ("table", "own", "after", "kept", "expected"),
+    [
+        ([[9, 0, 0], [0, 9, 0], [0, 0, 9], [1, 1, 1]], [0, 1, 0], 0, [], (4, 7)),  # the word that attends to it
+        ([[9, 0, 0], [0, 9, 0], [0, 8, 1], [0, 0, 9]], [0, 1, 0], 0, [], (4, 7)),
+        ([[9, 0, 0], [0, 9, 1], [0, 1, 8], [0, 0, 0]], [0, 1, 1], 0, [], (4, 11)),  # a term of two words
+        ([[9, 0, 1], [0, 9, 2], [0, 0, 0], [0, 0, 0]], [0, 0, 1], 0, [], (7, 7)),  # that word stands for another one
+        ([[9, 0, 1], [0, 9, 9], [0, 0, 1], [0, 0, 0]], [0, 0, 1], 0, [(4, 11)], (11, 11)),  # beside another term
+        ([[9, 0, 1], [0, 9, 9], [0, 0, 8], [0, 0, 0]], [0, 0, 1], 0, [(4, 7)], (8, 11)),
+        ([[0, 0, 9], [0, 0, 1], [0, 0, 2], [0, 0, 0]], [0, 0, 1], 4, [], (8, 11)),  # not in the prefix
+        ([[9, 0, 0], [0, 9, 0], [0, 0, 9], [1, 1, 1]], [0, 0, 0], 0, [], (15, 15)),
+        (None, [0, 1, 0], 0, [], (15, 15)),
+    ],
+)
+def test_the_place_of_a_term(
+    table: list[list[int]] | None, own: list[int], after: int, kept: list[tuple[int, int]], expected: tuple[int, int]
+) -> None:
+    aligned = None if table is None else np.array(table, np.float32)
+    assert _place(W, after, kept, np.array(own, bool), aligned) == expected
 
 
 def test_a_prefix_stays(model: TranslationModel) -> None:

@@ -137,6 +137,15 @@ def test_the_command_reads_a_tmx(trained: TranslationModel, tmp_path: Path) -> N
     assert quiet.stderr == ""
 
 
+def test_a_threshold_needs_a_memory_and_v_shows_matches(trained: TranslationModel, tmp_path: Path) -> None:
+    done = run("translate", trained.path, CAT, "--memory-threshold", "80", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "--memory-threshold 80" in done.stderr
+    (tmp_path / "memory.tsv").write_text(f"{CAT}\tthe cat watches\n", encoding="utf-8")
+    done = run("translate", trained.path, CAT, "--memory", "memory.tsv", "-v", cwd=tmp_path)
+    assert f"line 1: used, 100 %: memory.tsv, line 1: '{CAT}' → 'the cat watches'" in done.stderr
+
+
 def test_a_memory_in_other_languages_is_refused(trained: TranslationModel, tmp_path: Path) -> None:
     (tmp_path / "memory.tmx").write_text(TMX.format("fr"), encoding="utf-8")
     with pytest.raises(DataError, match=r"memory\.tmx: has no text in en; it has .*fr.*; the model translates from es"):
