@@ -245,9 +245,8 @@ class _Blocks:
             if kind == "strong":  # the other of two delimiters is an empty text
                 start, end = (start - 1, end) if role == "open" else (start, end + 1)
             return Piece(start, end, None, kind, role)
-        if rule == "newline" and token is not None and token.type == "hardbreak":
-            spaces = len(content[:start]) - len(content[:start].rstrip(" "))
-            return Piece(start - spaces, end, None, "hardbreak")
+        if rule in ("newline", "escape") and token is not None and token.type == "hardbreak":
+            return Piece(len(content[:start].rstrip(" ")), end, None, "hardbreak")
         return None
 
     def _read_title(self, content: str, start: int, end: int) -> None:

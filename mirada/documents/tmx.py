@@ -5,7 +5,6 @@ It is put behind the source variant (`tuv`), or into an empty target variant, an
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -103,8 +102,9 @@ def _blocks(unit: _Unit, tokens: Sequence[Token], text: str, source: str, tag: s
     inner = text[tokens[first].end : pieces[0].start], text[pieces[-1].end : tokens[last].start]
     if to is None:
         at = tokens[from_.last].end
-        space = re.search(r"\s*\Z", text[: tokens[from_.first].start])
-        begin = f'{space[0] if space else ""}<tuv xml:lang={quoteattr(tag)} creationtool="Mirada"'
+        previous = text[tokens[from_.first - 1].start : tokens[from_.first - 1].end]
+        indent = "" if previous.strip() else previous
+        begin = f'{indent}<tuv xml:lang={quoteattr(tag)} creationtool="Mirada"'
         begin += f' creationtoolversion="{__version__}">{ORIGIN}<seg>{inner[0]}'
         yield Block(pieces, escape, target=(at, at), fills=True, frame=(begin, f"{inner[1]}</seg></tuv>"))
     elif to.segment and not text[tokens[to.segment[0]].end : tokens[to.segment[1]].start].strip():

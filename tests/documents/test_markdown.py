@@ -137,6 +137,12 @@ def test_odd_pages_stay(tmp_path: Path, page: str) -> None:
     assert same(opened(tmp_path / "a.md", page)) == page.encode()
 
 
+def test_hard_breaks_divide_segments(tmp_path: Path) -> None:
+    document = opened(tmp_path / "a.md", "uno **dos  \ntres** cuatro\\\ncinco\n")
+    assert texts(document) == ["uno <x1/>dos", "tres<x1/> cuatro", "cinco"]
+    assert shouted(document) == b"UNO **DOS  \nTRES** CUATRO\\\nCINCO\n"
+
+
 def test_html_inside_of_a_line(tmp_path: Path) -> None:
     page = 'el <a id="x"></a>gato <span translate="no">el tren</span> <b>ve</b> fin\n'
     assert texts(opened(tmp_path / "a.md", page)) == ["el <x1/>gato <x2/> <b>ve</b> fin"]
