@@ -9,6 +9,8 @@ from typing import Protocol
 from mirada.data.records import Record
 from mirada.errors import DataError
 
+SYNTHETIC = "mirada:synthetic"
+"""The column of a table that says which other column of a row a model made, by that column's name; empty if none."""
 MAX_COLUMNS = 10_000
 """Of a table; with more, it is taken for something else."""
 

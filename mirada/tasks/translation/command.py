@@ -25,6 +25,7 @@ from mirada.cli.app import (
     Threads,
     TopK,
     TopP,
+    note,
     say,
 )
 from mirada.cli.input import Given
@@ -49,6 +50,13 @@ def translate(
     ] = None,
     out: Out = None,
     as_text: AsText = False,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            help="The language to translate into, for a model of several directions.",
+            show_default="by the language of the input, if that is clear",
+        ),
+    ] = None,
     beam: Beam = None,
     n_best: NBest = None,
     prefix: Annotated[
@@ -111,10 +119,12 @@ def translate(
     model = load(bundle, device, threads, TranslationModel, **how)
     decode: dict[str, Any] = {"beam": beam, "n_best": n_best, "temperature": temperature, "top_k": top_k}
     decode |= {"top_p": top_p, "seed": seed, "sample": sample or None, "split": split}
-    job = job_of("translate", bundle, prefix=prefix, **how, **model.decode_config(**decode).model_dump())
+    way = _direction(model, to, given, out, catalogs)
+    directed = {"to": way} if way else {}
+    job = job_of("translate", bundle, prefix=prefix, **directed, **how, **model.decode_config(**decode).model_dump())
     if file is not None and catalogs:
         options = {"keep_damaged": keep_damaged, "skip_broken": skip_broken, "force": force, "json_": json_}
-        _fill(model, file, out, job, decode, **options)
+        _fill(model, file, out, job, {**decode, "to": way}, **options)
         return
     if prefix.rstrip() != prefix:
         say(f"mirada: --prefix {prefix!r}: the space at its end is ignored; the next word brings its own")
@@ -122,9 +132,24 @@ def translate(
         given,
         out,
         job,
-        lambda lines: model.translate(lines.texts, prefix=prefix, progress=lines.progress, **decode),
+        lambda lines: model.translate(lines.texts, to=way, prefix=prefix, progress=lines.progress, **decode),
         json_,
     )
+
+
+def _direction(model: TranslationModel, to: str | None, given: Given, out: Path | None, catalogs: bool) -> str | None:
+    """The direction that is asked for; of two the one that suits the whole input, unless that arrives line by line."""
+    if catalogs:
+        model.languages(to)  # has to be named
+    if to is not None or not model.directions.both:
+        return model.directions.find(to)
+    if given.texts or given.file is not None:
+        way, remark = model.directions.guess(next(iter(given), []))
+        note(f"mirada: {remark}")
+        return way
+    if out is not None:
+        model.languages()  # continued, it must not take another direction
+    return None
 
 
 def _fill(
@@ -152,12 +177,12 @@ def _fill(
         example = file.name + ".new" if file.is_dir() else f"{file.name.partition('.')[0]}.new.po"
         what = "folder of filled catalogs" if file.is_dir() else "filled catalog"
         raise UsageError(f"--file {file}: where should the {what} go? --out {example}")
-    source, target = model.card["languages"]["source"], model.card["languages"]["target"]
+    source, target = model.languages(decode["to"])
     paths = [file]
     if file.is_dir():
         paths, notes = choose(file, target, skip_broken=skip_broken, force=force)
-        for note in notes:
-            say(f"mirada: {note}")
+        for remark in notes:
+            say(f"mirada: {remark}")
     lines: dict[str, None] = {}
     for path in paths:
         catalog = Catalog(path)
@@ -185,12 +210,13 @@ def _fill(
     if not lines:
         finish(None)
         return
+    way = decode.pop("to")
     options = model.fill_options(**decode)
     write_answers(
         Given([*lines], None),
         out,
         {**job, "catalogs": True},
-        lambda chunk: model.translate(chunk.texts, progress=chunk.progress, **options),
+        lambda chunk: model.translate(chunk.texts, to=way, progress=chunk.progress, **options),
         json_=True,
         finish=finish,
     )

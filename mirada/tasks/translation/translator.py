@@ -14,6 +14,7 @@ from mirada.data.checks import has_invalid_bytes
 from mirada.data.language import UNSPACED
 from mirada.data.sentences import sentences
 from mirada.data.tokenizer import Tokenizer
+from mirada.data.tokenizer_learning import SYNTHETIC
 from mirada.decoding import DecodeConfig, Hypothesis
 from mirada.engines import Engine, GenerationSettings
 from mirada.errors import InputError
@@ -78,8 +79,8 @@ class Translator:
 
     def __init__(self, engine: Engine, source: Tokenizer, target: Tokenizer, max_length: int):
         self.engine, self.source, self.target, self.max_length = engine, source, target, max_length
-        self.longest = max_length - 1
-        """The most source tokens that the model takes, without EOS."""
+        self.longest = max_length - 1 - any(tag != SYNTHETIC for tag in source.tags)
+        """The most source tokens that the model takes, without EOS and the tag of a direction."""
 
     def translate(
         self,
@@ -87,13 +88,15 @@ class Translator:
         config: DecodeConfig,
         prefix: str = "",
         progress: Callable[[int], None] = lambda done: None,
+        tag: Sequence[int] = (),
     ) -> list[Translation]:
         """Translate texts sentence by sentence (unless `config.split` is false), keeping the white space between them.
 
         A blank text gives a blank one. A sentence that is too long for the model is split at a comma or a space; where
-        it has none the text is refused (`Translation.problem`). `progress` gets the number of texts that are done.
+        it has none the text is refused (`Translation.problem`). `progress` gets the number of texts that are done, and
+        the ids of `tag` stand before every source.
         """
-        work = self._cut(texts, self._forced(prefix), config.split)
+        work = self._cut(texts, self._forced(prefix), config.split, tag)
         self._decode([piece for found in work for piece in found.pieces], config, progress)
         return [self._join(text, found) for text, found in zip(texts, work, strict=True)]
 
@@ -108,8 +111,8 @@ class Translator:
 
     # ── cutting ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _cut(self, texts: Sequence[str], prefix: list[int], split: bool) -> list[_Text]:
-        """Split every text into pieces; the prefix belongs to the first."""
+    def _cut(self, texts: Sequence[str], prefix: list[int], split: bool, tag: Sequence[int] = ()) -> list[_Text]:
+        """Split every text into pieces; the prefix belongs to the first, and the tag to all."""
         faults = map(_fault, texts)
         work = [_Text("" if fault else self._mark(text), fault) for text, fault in zip(texts, faults, strict=True)]
         spans = [
@@ -134,6 +137,8 @@ class Translator:
                     f"{self.longest:,}"
                 )
             found.pieces += [piece for piece in pieces if piece.ids]  # none if all of it is invisible
+            for piece in pieces if not found.mark else ():
+                piece.ids[:0] = tag
         for found in work:
             if found.problem:
                 found.pieces, found.notes = [], []
@@ -187,9 +192,9 @@ class Translator:
         settings = GenerationSettings(config, limits, attention=attention)
         return self.engine.generate([piece.ids for piece in pieces], [piece.prefix for piece in pieces], settings)
 
-    def attend(self, text: str, config: DecodeConfig) -> tuple[list[int], Hypothesis]:
+    def attend(self, text: str, config: DecodeConfig, tag: Sequence[int] = ()) -> tuple[list[int], Hypothesis]:
         """The source ids of one sentence and its best hypothesis, with the attention weights that chose it."""
-        (found,) = self._cut([text], [], split=False)
+        (found,) = self._cut([text], [], split=False, tag=tag)
         if len(found.pieces) != 1:
             fault = found.problem or (f"has more than {self.longest:,} tokens" if found.pieces else "is empty")
             raise InputError(f"attention is shown for one sentence at a time: the text {fault}")
