@@ -63,6 +63,12 @@ class Format:
     """The first bytes of such files, for those whose name does not tell."""
 
 
+def synthetic_column(first: Sequence[str]) -> int | None:
+    """The place of the column that says what a model made, by the first row; it comes after those of the texts."""
+    names = [cell.strip() for cell in first]
+    return names.index(SYNTHETIC, 2) if SYNTHETIC in names[2:] else None
+
+
 def too_many_columns(name: str, line: int, count: int) -> DataError:
     return DataError(
         f"{name}, line {line}: {count:,} columns, and {MAX_COLUMNS:,} is the most; is this a table with a row on each "

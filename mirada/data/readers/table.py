@@ -17,7 +17,15 @@ from mirada.data.readers.names import (
     nearest,
     two_languages,
 )
-from mirada.data.readers.pair import MAX_COLUMNS, SYNTHETIC, Format, Wanted, references, too_many_columns
+from mirada.data.readers.pair import (
+    MAX_COLUMNS,
+    SYNTHETIC,
+    Format,
+    Wanted,
+    references,
+    synthetic_column,
+    too_many_columns,
+)
 from mirada.data.records import Record
 from mirada.data.text import LONGEST_LINE, StrPath, lines, shown_path, shown_text
 from mirada.errors import DataError, UsageError
@@ -66,7 +74,7 @@ class Table:
         self._grid = grid = Grid(path, wanted.quotes, wanted.lenient)
         self.path, self._name = grid.path, grid.name
         self._header = 0  # its line
-        self._made: int | None = None  # the column that says what a model made
+        self._made: int | None = None  # the column that says which other one a model made
         self.about = f"{'TSV' if grid.tabs else 'CSV'}, {grid.delimiter!r} between cells".replace(r"'\t'", "tab")
         self.note = ""
         rows = list(itertools.islice((row for row in grid if not blank(row[1])), 1 + HEADER_PROBE))
@@ -77,8 +85,8 @@ class Table:
         if self._width < 2:
             raise _no_table(self._name, first[0], "tab" if grid.tabs else ", ; | or tab", _PAIRS)
         self._names = [cell.strip() for cell in first]
-        if SYNTHETIC in self._names:
-            self._made = self._names.index(SYNTHETIC)
+        self._made = synthetic_column(first)
+        if self._made is not None:
             self._columns, has_header = _choose_among(self._names, wanted), True
         else:
             self._columns, has_header = _choose(self._name, first, [cells for _, cells in rows[1:]], wanted)

@@ -7,11 +7,11 @@ from mirada.data.readers.names import HEADER_PROBE, is_header
 from mirada.data.readers.pair import (
     ANYTHING,
     MAX_COLUMNS,
-    SYNTHETIC,
     Format,
     Reader,
     Wanted,
     references,
+    synthetic_column,
     too_many_columns,
 )
 from mirada.data.readers.table import Table
@@ -27,7 +27,7 @@ def has_header(path: StrPath, wanted: Wanted) -> bool:
     """Whether the first row names columns, so that the file is a table rather than lines of pairs."""
     filled = (line.split("\t", MAX_COLUMNS) for line in lines(path, lenient=True) if line.strip())
     rows = list(itertools.islice(filled, 1 + HEADER_PROBE))
-    if rows and SYNTHETIC in rows[0]:
+    if rows and synthetic_column(rows[0]) is not None:
         return True
     if wanted.header is not None:
         return wanted.header
