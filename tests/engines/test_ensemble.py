@@ -95,7 +95,7 @@ def twice(trained: TranslationModel) -> TranslationModel:
 def test_a_model_with_itself_is_the_model(trained: TranslationModel, twice: TranslationModel) -> None:
     alone = mirada.load(trained.path, TranslationModel, engine="torch")
     for options in ({"n_best": 3}, {"sample": True, "seed": 3}, {"prefix": "the"}):
-        found, expected = twice.translate(SOURCES, **options), alone.translate(SOURCES, **options)  # type: ignore[arg-type]
+        found, expected = twice.translate(SOURCES, **options), alone.translate(SOURCES, **options)
         assert [one.text for one in found] == [one.text for one in expected]
         assert [one.score for one in found] == pytest.approx([one.score for one in expected], abs=1e-5)
     one, other = twice.attend(SOURCES[0]), alone.attend(SOURCES[0])

@@ -111,7 +111,7 @@ def test_pairs_of_the_other_direction_are_left_out_of_one(tmp_path: Path, files:
 def test_text_that_looks_like_a_tag_is_text(tmp_path: Path) -> None:
     rows = [(f"<to:es> <synthetic> {source}", f"<to:en> {target}") for source, target in REAL]
     languages = {"source_language": "es", "target_language": "en"}
-    data = DataConfig(files=(write(tmp_path / "p.tsv", list(rows)),), direction="both", **languages)  # type: ignore[arg-type]
+    data = DataConfig(files=(write(tmp_path / "p.tsv", list(rows)),), direction="both", **languages)
     prepared = prepare("translation", tmp_path / "data", data=data, tokenizer=SMALL)
     assert all(len(tags) == 1 for tags, _, _ in rows_of(prepared))  # and `rows_of` finds no other among the ids
 
@@ -121,7 +121,7 @@ def test_a_pair_that_is_too_long_is_listed_once(tmp_path: Path) -> None:
     fits = ("abcdefg", "hijklmn")
     file = write(tmp_path / "p.tsv", [*REAL, long, fits])
     longest = {"source_language": "es", "target_language": "en", "max_tokens": 25}
-    data = DataConfig(files=(file,), direction="both", **longest)  # type: ignore[arg-type]
+    data = DataConfig(files=(file,), direction="both", **longest)
     prepared = prepare("translation", tmp_path / "data", data=data, tokenizer=SMALL)
     assert prepared.about.excluded["too_many_words"] == 1
     assert prepared.about.training % 2 == 0
@@ -141,7 +141,7 @@ def test_a_model_of_one_direction_has_no_tags_and_the_configuration_it_had(
 def test_faults(tmp_path: Path, files: tuple[str, str]) -> None:
     for languages in ({}, {"source_language": "es"}, {"source_language": "pt", "target_language": "pt-BR"}):
         with pytest.raises(ValueError, match="direction=both needs two languages"):
-            DataConfig(files=files, direction="both", **languages)  # type: ignore[arg-type]
+            DataConfig(files=files, direction="both", **languages)
     with pytest.raises(DataError, match="all pairs are synthetic"):
         prepare("translation", tmp_path / "a", data=DataConfig(files=files[1:]), tokenizer=SMALL)
     both = DataConfig(files=files, source_language="es", target_language="en", direction="both")
