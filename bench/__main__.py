@@ -21,7 +21,12 @@ DOWNLOADS = ["minilm", "shakespeare", "images", "pretraining"]
 
 
 def main() -> None:
-    if sys.argv[1:2] in (["mutants"], ["preparing"], ["translating"]):  # they have arguments of their own
+    if sys.argv[1:2] in (
+        ["mutants"],
+        ["preparing"],
+        ["translating"],
+        ["more_data"],
+    ):  # they have arguments of their own
         import_module(f"bench.{sys.argv[1]}").main(sys.argv[2:])
         return
     names = list(takewhile(lambda word: not word.startswith("-"), sys.argv[1:]))  # options of a benchmark follow

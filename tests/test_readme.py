@@ -47,7 +47,11 @@ def test_commands_and_python(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", *(f"docs/{name}.md" for name in ("benchmarks", "command-line", "data", "tasks", "training"))]
+    "page",
+    [
+        "README.md",
+        *(f"docs/{name}.md" for name in ("benchmarks", "command-line", "data", "more-data", "tasks", "training")),
+    ],
 )
 def test_every_command_on_every_page_is_one_that_the_program_takes(page: str) -> None:
     text = (Path(__file__).parent.parent / page).read_text(encoding="utf-8")
