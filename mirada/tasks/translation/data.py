@@ -291,10 +291,9 @@ class TranslationData(Preparation[Any]):
         sides = preprocessor.source, preprocessor.target
         encoders, vocabulary = [side.encode for side in sides], max(side.size for side in sides)
         tags, longest = preprocessor.source.tags, self.data.max_tokens
-        most, room = longest + most_tags(preprocessor.source), getattr(self.built.get("model"), "max_length", math.inf)
-        if most >= room:
-            enough = f"--set model.max_length={most + 1}"
-            raise ConfigError(f"data.max_tokens={longest}: with tags and end this is more than {room}; {enough}")
+        most = getattr(self.built.get("model"), "max_length", math.inf) - 1 - most_tags(preprocessor.source)
+        if longest > most:
+            raise ConfigError(f"data.max_tokens={longest}: with its tags the model takes {most}; lower it to that")
 
         def too_long(row: Row, tokens: int) -> None:
             if not row.again:  # one that was left out before

@@ -37,6 +37,7 @@ REASONS = {
 }
 """Why a text gives no pair, besides the reasons of `checks.REASONS`."""
 
+COPIED_WORDS = CheckConfig().copied_words
 RATIO = 3.0
 """How many times the usual ratio of lengths is too long or too short for a translation."""
 LONGEST_LOOP, TIMES, REPEATED = 8, 3, 6
@@ -132,7 +133,7 @@ def _unusable(text: str, output: str, translation: Translation) -> str:
         return "cut"
     if loops(output) and not loops(text):
         return "looping"
-    copied = output.casefold() == text.strip().casefold() and len(text.split()) >= CheckConfig().copied_words
+    copied = output.casefold() == text.strip().casefold() and len(text.split()) >= COPIED_WORDS
     return "copied" if copied else ""
 
 
