@@ -16,7 +16,7 @@ from mirada.tasks.translation.model import TranslationModel
 from tests import toy
 from tests.command import refused, run
 
-SPANISH = dict(toy.pairs(900))
+SPANISH = dict(toy.pairs(1500))
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def more(trained: TranslationModel, mono: Path) -> Path:
     out = mono.with_name("more.tsv")
     done = run("backtranslate", trained.path, mono, "--out", out, "--beam", 1)
     assert done.returncode == 0, done.stderr
-    assert "900 pairs; 2 left out" in done.stderr
+    assert "1,500 pairs; 2 left out" in done.stderr
     return out
 
 
@@ -43,9 +43,9 @@ def test_the_translation_is_the_source(more: Path, mono: Path) -> None:
     assert header == ["en", "es", "mirada:synthetic"]
     assert [(row[1], row[2]) for row in rows] == [(line, "en") for line in SPANISH]
     right = sum(row[0] == SPANISH[row[1]] for row in rows)
-    assert right > 800
+    assert right > 1350
     listed = [line.split("\t")[:3] for line in more.with_name("more.excluded.tsv").read_text().splitlines()]
-    assert listed == [[str(mono), "901", "duplicate"], [str(mono), "902", "tab"]]
+    assert listed == [[str(mono), "1501", "duplicate"], [str(mono), "1502", "tab"]]
 
 
 def test_training_mixes_and_tags_them(more: Path, tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_training_mixes_and_tags_them(more: Path, tmp_path: Path) -> None:
         [pairs, more], out=tmp_path / "en-es", steps=2, settings=toy.TINY, source_language="en", target_language="es"
     )
     assert model.source_tokenizer.tags == {SYNTHETIC: 3}
-    assert model.card["data"]["findings"]["synthetic"] > 800
+    assert model.card["data"]["findings"]["synthetic"] > 1300
     assert "synthetic" in run("info", model.path).stdout
     store = tmp_path / "en-es" / "run" / "data" / "corpus" / "source.ids"
     assert store.read_bytes().count(b"\x03\x00") >= model.card["data"]["findings"]["synthetic"]
@@ -73,7 +73,7 @@ def test_a_killed_command_is_continued(trained: TranslationModel, mono: Path, mo
     process.communicate()
     assert not out.exists()
     assert partial.exists()
-    assert "answers to another beam" in refused(*command[:5], 2, code=2)
+    assert "answers to another beam" in refused(*command[:6], 2, code=2)
     done = run(*command)
     assert done.returncode == 0, done.stderr
     assert out.read_bytes() == more.read_bytes()
