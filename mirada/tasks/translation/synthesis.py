@@ -206,10 +206,12 @@ def write_pairs(
             for file in (table, left):
                 file.flush()
                 os.fsync(file.fileno())
-        if not pairs:
-            raise DataError(f"{out}: would have no pairs: {Written(0, counts, excluded)}")
         if counts:
             os.replace(listed, excluded)
+        if not pairs:
+            raise DataError(
+                f"{out}: would have {Written(0, counts, excluded)}; train the model further, or take another"
+            )
         os.replace(fresh, out)
         sync_folder(out.parent)
     finally:

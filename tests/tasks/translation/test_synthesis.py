@@ -134,9 +134,9 @@ def test_a_teacher_gives_targets_beside_the_originals(answers: Path, tmp_path: P
     assert not any(record.marks for record in open_pairs(str(out)))
 
 
-def test_no_pair_at_all_is_an_error_and_leaves_nothing(tmp_path: Path) -> None:
+def test_no_pair_at_all_is_an_error_and_leaves_the_list_of_reasons(tmp_path: Path) -> None:
     path = tmp_path / "answers.json"
     path.write_text(json.dumps(MADE[1].as_dict()) + "\n")
-    with pytest.raises(DataError, match=r"would have no pairs: .*1 blank lines"):
+    with pytest.raises(DataError, match=r"would have 0 pairs; 1 left out, listed in .*: 1 blank lines; train"):
         write_pairs(path, tmp_path / "out.tsv", ("es", "en"), backward=True)
-    assert [path.name for path in tmp_path.iterdir()] == ["answers.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["answers.json", "out.excluded.tsv"]
