@@ -188,19 +188,13 @@ def write_pairs(
     fresh, listed = (path.with_name(f"{path.name}.partial.new") for path in (out, excluded))
     pairs = 0
     try:
-        with open(fresh, "x", encoding="utf-8") as table, open(listed, "x", encoding="utf-8") as left:
+        with open(fresh, "w", encoding="utf-8") as table, open(listed, "w", encoding="utf-8") as left:
             table.write("\t".join([*names, SYNTHETIC] if backward else names) + "\n")
             for place, made in enumerate(_read(answers)):
-                item, reason = made.item, made.left_out or ("length_ratio" if far[place] else "")
-                rows = (
-                    [(item.text, text) for text in item.references] if originals and item.fault != "duplicate" else []
-                )
-                if reason:
+                if reason := made.left_out or ("length_ratio" if far[place] else ""):
                     counts[reason] += 1
-                    left.write(f"{item.file}\t{item.line}\t{reason}\t{words(reason)}\n")
-                else:
-                    rows.insert(0, (made.translation, item.text) if backward else (item.text, made.translation))
-                for row in dict.fromkeys(row for row in rows if all(map(str.strip, row))):
+                    left.write(f"{made.item.file}\t{made.item.line}\t{reason}\t{words(reason)}\n")
+                for row in _pairs(made, reason == "", backward, originals):
                     table.write("\t".join([*row, names[0]] if backward else row) + "\n")
                     pairs += 1
             for file in (table, left):
@@ -218,6 +212,15 @@ def write_pairs(
         fresh.unlink(missing_ok=True)
         listed.unlink(missing_ok=True)
     return Written(pairs, counts, excluded)
+
+
+def _pairs(made: Made, usable: bool, backward: bool, originals: bool) -> Iterable[tuple[str, str]]:
+    """The pairs of a text: with its translation, if that is usable, and the real ones, if they are wanted."""
+    text, translation = made.item.text, made.translation
+    found = [(translation, text) if backward else (text, translation)] if usable else []
+    if originals and made.item.fault in ("", "duplicate"):
+        found += [(text, reference) for reference in made.item.references if reference.strip()]
+    return dict.fromkeys(found)
 
 
 def _read(answers: Path) -> Iterator[Made]:

@@ -94,6 +94,7 @@ MADE = [
     Made(Item("", "m.txt", 2, fault="blank"), left_out="blank"),
     Made(Item("dog dog", "m.txt", 3, ("der Hund", "Hunde")), "perro " * 9, left_out="looping"),
     Made(Item("a sentence of an ordinary length", "m.txt", 4), "frase " * 40),
+    Made(Item("the cat", "m.txt", 40, ("eine Katze",), "duplicate"), left_out="duplicate"),
     *(Made(Item(f"sentence number {n} of a list", "m.txt", n), f"frase {n} de una lista") for n in range(5, 30)),
 ]
 
@@ -108,7 +109,7 @@ def answers(tmp_path: Path) -> Path:
 def test_back_translations_are_read_as_synthetic_pairs(answers: Path, tmp_path: Path) -> None:
     out = tmp_path / "more.tsv"
     written = write_pairs(answers, out, ("es", "en"), backward=True)
-    assert (written.pairs, written.left_out) == (26, {"blank": 1, "looping": 1, "length_ratio": 1})
+    assert (written.pairs, written.left_out) == (26, {"blank": 1, "looping": 1, "length_ratio": 1, "duplicate": 1})
     records = list(open_pairs(str(out)))
     assert records[0] == Record(("el gato", "the cat"), str(out), 2, "", ("synthetic",))
     assert all(record.marks == ("synthetic",) for record in records)
@@ -117,13 +118,14 @@ def test_back_translations_are_read_as_synthetic_pairs(answers: Path, tmp_path: 
         ["m.txt", "2", "blank"],
         ["m.txt", "3", "looping"],
         ["m.txt", "4", "length_ratio"],
+        ["m.txt", "40", "duplicate"],
     ]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["answers.json", "more.excluded.tsv", "more.tsv"]
 
 
 def test_a_teacher_gives_targets_beside_the_originals(answers: Path, tmp_path: Path) -> None:
     out = tmp_path / "distilled.tsv"
-    assert write_pairs(answers, out, ("source", "target"), backward=False, originals=True).pairs == 29
+    assert write_pairs(answers, out, ("source", "target"), backward=False, originals=True).pairs == 30
     found = [record.fields for record in open_pairs(str(out))]
     assert found[:4] == [
         ("the cat", "el gato"),
@@ -131,7 +133,15 @@ def test_a_teacher_gives_targets_beside_the_originals(answers: Path, tmp_path: P
         ("dog dog", "der Hund"),
         ("dog dog", "Hunde"),
     ]
+    assert ("the cat", "eine Katze") in found  # translated once, but another pair
     assert not any(record.marks for record in open_pairs(str(out)))
+
+
+def test_what_a_kill_left_of_the_last_step_is_written_again(answers: Path, tmp_path: Path) -> None:
+    for name in ("more.tsv.partial.new", "more.excluded.tsv.partial.new"):
+        (tmp_path / name).write_text("half")
+    assert write_pairs(answers, tmp_path / "more.tsv", ("es", "en"), backward=True).pairs == 26
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["answers.json", "more.excluded.tsv", "more.tsv"]
 
 
 def test_no_pair_at_all_is_an_error_and_leaves_the_list_of_reasons(tmp_path: Path) -> None:
