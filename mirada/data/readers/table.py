@@ -19,11 +19,11 @@ from mirada.data.readers.names import (
 )
 from mirada.data.readers.pair import (
     MAX_COLUMNS,
-    SYNTHETIC,
     Format,
     Wanted,
     references,
     synthetic_column,
+    synthetic_mark,
     too_many_columns,
 )
 from mirada.data.records import Record
@@ -112,15 +112,7 @@ class Table:
     def _marks(self, line: int, cells: Sequence[str]) -> tuple[str, ...]:
         """Which side of a row a model made, by the column that says so."""
         made = "" if self._made is None or self._made >= len(cells) else cells[self._made].strip()
-        if not made:
-            return ()
-        source, *targets = (self._names[column] for column in self._columns)
-        if made not in (source, *targets):
-            raise DataError(
-                f"{self._name}, line {line}: {shown_text(made, 30)} in the column {SYNTHETIC}, which names the column "
-                f"that a model made: {source}, {' or '.join(targets)}; correct it, or leave it empty"
-            )
-        return ("synthetic",) if made == source else ("synthetic_target",)
+        return synthetic_mark(made, [self._names[column] for column in self._columns], f"{self._name}, line {line}")
 
 
 # --- rows -----------------------------------------------------------------------------------------------------------

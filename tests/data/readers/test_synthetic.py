@@ -48,11 +48,22 @@ def test_csv_has_the_column_too(tmp_path: Path) -> None:
     ]
 
 
+def test_json_lines_have_the_key_too(tmp_path: Path) -> None:
+    rows = ['{"es": "hola", "en": "hello", "mirada:synthetic": "es"}', '{"es": "sí", "en": "yes"}']
+    languages = {"source_language": "es", "target_language": "en"}
+    assert read(tmp_path / "more.jsonl", "\n".join(rows), **languages) == [
+        (("hola", "hello"), ("synthetic",)),
+        (("sí", "yes"), ()),
+    ]
+    with pytest.raises(DataError, match=r"line 1: '3' in the column mirada:synthetic"):
+        read(tmp_path / "more.jsonl", rows[0].replace('"es"}', "123}"), **languages)
+
+
 def test_without_the_header_nothing_is_marked(tmp_path: Path) -> None:
     rows = [f"mirada:synthetic {word}\tmirada:synthetic\tes" for word in ("uno", "dos", "tres")]
     assert all(not marks for _, marks in read(tmp_path / "pairs.tsv", "\n".join(rows) + "\n"))
 
 
 def test_another_column_there_is_an_error_with_its_line(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"more\.tsv, line 3: 'fr' in the column mirada:synthetic.*es, en"):
+    with pytest.raises(DataError, match=r"more\.tsv, line 3: 'fr' in the column mirada:synthetic.*es or en"):
         read(tmp_path / "more.tsv", ROWS.replace("goodbye\t\n", "goodbye\tfr\n"))
