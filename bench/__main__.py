@@ -21,6 +21,7 @@ DOWNLOADS = ["minilm", "shakespeare", "images", "pretraining"]
 ARGUMENTS = [
     "before_after",
     "glossary",
+    "more_data",
     "mutants",
     "preparing",
     "robustness",

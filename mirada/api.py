@@ -41,6 +41,7 @@ def train(
     target: Paths = (),
     source_language: str | None = None,
     target_language: str | None = None,
+    direction: str | None = None,
     model: str | None = None,
     preset: str | None = None,
     minutes: float | None = None,
@@ -68,6 +69,7 @@ def train(
         dev: The dev set. A part of the data is held out if there is none.
         source, target: Sentence pairs as two files instead of `files`.
         source_language, target_language: The languages of sentence pairs: es, pt-BR.
+        direction: `both` trains one model that translates from either language into the other.
         model: The architecture: a name from `mirada models`.
         preset: The model's size: tiny, small, base, big, or auto (by the budget).
         minutes, epochs, steps: The budget; without one, training ends when the dev score stops improving.
@@ -95,6 +97,8 @@ def train(
         "data": data_settings(files, source, target, dev, source_language, target_language, columns, absolute=True),
         "train": {key: value for key, value in {**budget, **machine}.items() if value is not None},
     }
+    if direction is not None:
+        given["data"]["direction"] = direction
     if resume is not None:
         new = (out, model, preset, base, config, overwrite, given["data"], kind is None and task, seed is not None)
         if any(new):

@@ -225,6 +225,27 @@ def _read(path: Path) -> Bundle:
     return Bundle(path, card, config, contents, weights)
 
 
+def members(path: Path) -> list[Path]:
+    """The bundles that a path stands for: a+b is an ensemble of a and b, unless there is a directory of that name."""
+    text = str(path)
+    if path.exists() or "+" not in text:
+        return [path]
+    if found := _members_in(text):
+        return found
+    missing = next((name for name in text.split("+") if not Path(name).is_dir()), text)
+    raise BundleError(f"{text}: there is no such directory, and for an ensemble no bundle {missing or '(no name)'}")
+
+
+def _members_in(text: str) -> list[Path]:
+    """Directories with + between their names; a name may have a + of its own."""
+    if Path(text).is_dir():
+        return [Path(text)]
+    for place, character in enumerate(text):
+        if character == "+" and place and Path(text[:place]).is_dir() and (rest := _members_in(text[place + 1 :])):
+            return [Path(text[:place]), *rest]
+    return []
+
+
 def exists(path: Path) -> bool:
     """Whether a folder contains a bundle, complete or damaged."""
     return _stamp(path) is not None

@@ -40,6 +40,7 @@ OPTIONS = {
     "data.columns": "--columns",
     "data.source_language": "--from",
     "data.target_language": "--to",
+    "data.direction": "--direction",
     "decode.beam": "--beam",
     "decode.n_best": "--n-best",
     "decode.temperature": "--temperature",

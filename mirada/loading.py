@@ -37,12 +37,19 @@ def load(
 ) -> M:
     """Open a bundle. Its task decides the class of the result: TranslationModel, ClassificationModel, …
 
+    "a+b" opens the translators a and b as an ensemble, which averages their probabilities.
+
     With `kind` the result is typed, and a bundle of another task is refused: `load("es-en", TranslationModel)`.
     `device` is auto, cpu, cuda, …; `threads` is the number of CPU threads. What computes the texts of a translator is
     its `engine`: torch (in `precision` float32 or bfloat16), ctranslate2 (with its weights in `quantize` int8, …), or
     auto, which takes CTranslate2 where it is installed and can run the model. Both give the same answers.
     """
     check_path(path, "path")
+    if len(parts := bundles.members(Path(path))) > 1:
+        members = [load(part, kind, device=device, threads=threads, engine="torch") for part in parts]
+        ensemble: Any = type(members[0]).ensemble(Path(path), members)
+        ensemble.use_engine(engine, quantize, precision)
+        return ensemble
     found = bundles.read(Path(path))
     task = task_of(found)
     if kind is not None and not issubclass(task.model, kind):

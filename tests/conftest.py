@@ -29,3 +29,11 @@ def trained(tmp_path_factory: pytest.TempPathFactory, toy_tsv: Path) -> Translat
     """A model that has learned the toy language; its bundle is at `trained.path`."""
     out = tmp_path_factory.mktemp("trained") / "bundle"
     return mirada.train(toy_tsv, out=out, steps=500, settings=toy.TINY, source_language="es", target_language="en")
+
+
+@pytest.fixture(scope="session")
+def both_ways(tmp_path_factory: pytest.TempPathFactory, toy_tsv: Path) -> TranslationModel:
+    """A model of both directions that has learned next to nothing: its bundle, not what it says, is of use."""
+    out = tmp_path_factory.mktemp("both") / "bundle"
+    languages = {"source_language": "es", "target_language": "en", "direction": "both"}
+    return mirada.train(toy_tsv, out=out, steps=12, settings=toy.TINY, **languages)  # type: ignore[arg-type]

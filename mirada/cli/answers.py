@@ -65,7 +65,10 @@ def formatted(answer: Answer, json_: bool) -> str:
 
 def job_of(verb: str, bundle: Path, **options: Any) -> Job:
     """The job that a verb does with a bundle and these options."""
-    return {"verb": verb, "bundle": hashlib.sha256((bundle / "card.json").read_bytes()).hexdigest(), **options}
+    from mirada.bundle import members
+
+    cards = [hashlib.sha256((member / "card.json").read_bytes()).hexdigest() for member in members(bundle)]
+    return {"verb": verb, "bundle": "+".join(cards), **options}
 
 
 def write_answers(

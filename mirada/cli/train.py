@@ -47,6 +47,9 @@ def train(
     target: cli.TargetFiles = None,
     from_: cli.From = None,
     to: cli.To = None,
+    direction: Annotated[
+        str | None, option(help="both: one model that translates from either language into the other.")
+    ] = None,
     columns: cli.Columns = None,
     base: Annotated[Path | None, option(help="Fine-tune this bundle on the data.")] = None,
     model: cli.Architecture = None,
@@ -80,6 +83,7 @@ def train(
             pairs or [],
             out=out,
             task=task,
+            direction=direction,
             base=base,
             model=model,
             preset=preset,

@@ -57,12 +57,14 @@ REASONS = {
     "too_many_tokens": "{nouns} of more than data.max_tokens tokens",
     "too_few_tokens": "{nouns} of too few tokens to hide a word in",
     "missing_values": "rows with missing values",
+    "synthetic_target": "synthetic {nouns} for the other direction (a model made their target)",
     # compared with others
     "contradiction": "{nouns} that occur with different answers",
     "duplicate": "exact duplicates of an earlier {noun}",
     "near_duplicate": "near duplicates (but for case, digits, punctuation) of an earlier {noun}",
     "in_dev": "{nouns} that are also in the dev or test set",
     "source_in_dev": "sources that the dev or test set has with another translation",
+    "synthetic_in_dev": "synthetic {nouns} of a sentence in the dev or test set",
     "copied": "sentences that were not translated (both sides are equal)",
     "length_ratio": "sides of very different length",
     "swapped": "{nouns} whose sides look swapped",
@@ -73,6 +75,7 @@ REASONS = {
     "control_characters": "control characters in the text",
     "bad_decoding": "text that was decoded wrongly somewhere (Ã©, â€™, �)",
     # kept, but changed
+    "synthetic": "synthetic {nouns} (a model made their source), which are tagged in training",
     "inline_tags_removed": "inline tags removed",
     "truncated": "{nouns} that are cut at data.max_tokens",
     "replaced_bytes": "{nouns} with bytes that are not UTF-8, which are read as �",

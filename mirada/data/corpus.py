@@ -118,11 +118,13 @@ def write_corpus(
     *,
     vocabulary: int,
     longest: int,
+    before: Callable[[Item], Sequence[int]] = lambda place: (),
     too_long: Callable[[Item, int], None] = lambda place, tokens: None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Corpus:
     """Tokenize the pairs into `folder`. Each comes with its place: one that has over `longest` tokens on a side is left
-    out, and `too_long(place, tokens)` is called. Unless a side has an encoder, it is ids already."""
+    out, and `too_long(place, tokens)` is called. The ids `before(place)` are put before a source, beyond that length.
+    Unless a side has an encoder, it is ids already."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "corpus.json").unlink(missing_ok=True)
     dtype: np.dtype[Any] = np.dtype(np.uint16 if vocabulary <= 65_536 else np.uint32)
@@ -137,7 +139,8 @@ def write_corpus(
                 if size > longest:
                     too_long(place, size)
                 else:
-                    kept.append((source, target))
+                    tags = before(place)
+                    kept.append(([*tags, *source] if tags else source, target))
             source_out.add([source for source, _ in kept])
             target_out.add([target for _, target in kept])
             done += len(chunk)

@@ -22,6 +22,10 @@ SURE = 0.7
 """Probability from which a line counts as identified; one in a thousand right lines of short sentences is misjudged."""
 
 
+WHICH_TEXTS, WHICH_LENGTH, WHICH_LETTERS = 50, 200, 8
+"""Texts, and characters of each, that are looked at to choose between two languages; letters that this needs."""
+WHICH_SURE, WHICH_LEAST = 0.95, 0.03
+"""The share of their probabilities that the likelier of two languages must have, and its own probability."""
 MIN_VOTES = 20
 """Identified lines from which data in swapped columns is refused."""
 MIN_FOREIGN = 50
@@ -71,6 +75,18 @@ def guess(text: str, sure: float = SURE) -> str | None:
         return None
     language, probability = _identifier().classify(text)
     return str(language) if probability >= sure else None
+
+
+def which(texts: Sequence[str], tags: tuple[str, str]) -> str | None:
+    """Which of two languages some texts are in, all in all; None if that is not clear."""
+    text = " ".join(text[:WHICH_LENGTH] for text in texts[:: max(1, len(texts) // WHICH_TEXTS)])
+    if sum(map(str.isalpha, text)) < WHICH_LETTERS or not all(map(known, tags)):
+        return None
+    found = {str(code): float(share) for code, share in _identifier().rank(text)}
+    one, other = (found.get(primary(tag), 0.0) for tag in tags)
+    if max(one, other) < max(WHICH_LEAST, WHICH_SURE * (one + other)):
+        return None
+    return tags[0] if one > other else tags[1]
 
 
 def votes(texts: Iterable[str]) -> Counter[str]:

@@ -61,7 +61,7 @@ class Preparation(Generic[Example]):
     """Reasons of its own for leaving records out, and what they mean in words; `checks.REASONS` has those of all."""
     settings: ClassVar[Mapping[str, str]] = {"duplicate": "data.duplicates", "contradiction": "data.contradictions"}
     """The settings (drop or keep) that decide about a reason, where the task has them."""
-    keeps: ClassVar[frozenset[str]] = frozenset({"inline_tags_removed", "truncated", "replaced_bytes"})
+    keeps: ClassVar[frozenset[str]] = frozenset({"synthetic", "inline_tags_removed", "truncated", "replaced_bytes"})
     """Reasons that are reported, and never left out."""
 
     def __init__(self, built: Mapping[str, Any], base: Any = None):
@@ -189,9 +189,9 @@ class Preparation(Generic[Example]):
         raise NotImplementedError
 
     def write_corpus(
-        self, survey: Survey, folder: Path, rows: Any, *encoders: Any, vocabulary: int, longest: int
+        self, survey: Survey, folder: Path, rows: Any, *encoders: Any, vocabulary: int, longest: int, **options: Any
     ) -> Corpus:
-        """Write the training set as a corpus and report its size; see `corpus.write_corpus`.
+        """Write the training set as a corpus and report its size; see `corpus.write_corpus` for `options`.
 
         A row's place is its record, which is left out if it has over `longest` tokens.
         """
@@ -202,8 +202,8 @@ class Preparation(Generic[Example]):
             *encoders,
             vocabulary=vocabulary,
             longest=longest,
-            too_long=lambda record, tokens: survey.leave_out(record, "too_many_tokens"),
-            progress=lambda done: survey.notify("tokenizing", done, total),
+            **{"too_long": lambda record, tokens: survey.leave_out(record, "too_many_tokens"), **options},
+            progress=lambda done: survey.notify("tokenizing", min(done, total), total),
         )
         if not len(corpus):
             raise DataError(f"{survey.source}: no {self.noun} is left to learn from{survey.excluded}")

@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, field_validator, model_serializer, model_validator
 
 from mirada.config import Section, Values
-from mirada.data.language import code_fault
+from mirada.data.language import code_fault, primary
 from mirada.data.readers import ANYTHING, Parallel, Reader, Wanted, files_of, open_pairs
 from mirada.data.records import Record, Sources
 from mirada.data.text import StrPath, shown_path
@@ -87,6 +87,8 @@ class DataConfig(TableSection):
     mask: bool = True
     """Whether numbers, addresses, placeholders, tags, emoji and unseen names are hidden from the model behind markers,
     which it learns to copy, where the data has enough of them to learn it from (subwords only)."""
+    direction: Literal["forward", "both"] = "forward"
+    """both: one model that translates from the source language into the target language and back."""
     fuzzy: bool = False
     """Whether to learn from entries of gettext catalogs that are marked fuzzy."""
     broken_files: Literal["refuse", "skip"] = "refuse"
@@ -107,7 +109,20 @@ class DataConfig(TableSection):
             raise ValueError(f"data.target={self.target[0]} needs data.source, the file it translates (--source)")
         if not self.files and not self.source:
             raise ValueError(f"there is no data: give {self.needs}")
+        if self.direction == "both" and (not self.languages[1] or len({*map(primary, self.languages)}) < 2):
+            raise ValueError("data.direction=both needs two languages, which tags name (--from es --to en)")
         return self
+
+    @property
+    def languages(self) -> tuple[str, str]:
+        """Source and target, as far as they are known."""
+        return self.source_language or "", self.target_language or ""
+
+    @model_serializer(mode="wrap")
+    def _without_one_direction(self, values: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave the direction out where there is one only, so that such bundles stay what they were."""
+        found: dict[str, Any] = values(self)
+        return {key: value for key, value in found.items() if key != "direction" or value != "forward"}
 
     @property
     def wanted(self) -> Wanted:

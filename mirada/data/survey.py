@@ -229,6 +229,14 @@ class Survey:
         """Give those of the records that are held out back to training."""
         self.verdicts[(self.verdicts == HELD) & rows] = TRAINING
 
+    def drop(self, rows: Mask, reason: str) -> None:
+        """Leave out those of the records that would be learned from."""
+        for place, record in self.at((self.verdicts == TRAINING) & rows):
+            self.verdicts[place] = DROPPED
+            self.leave_out(record, reason)
+            for mark in record.marks:  # what was found about it, and kept, is gone too
+                self.finding(mark).count -= 1
+
     def kept(self, number: int) -> npt.NDArray[Any]:
         """A column of keys, of the records to learn from."""
         return self.column(number)[self.verdicts == TRAINING]

@@ -45,6 +45,7 @@ from mirada.data.tokenizer_learning import (
     SMALLEST,
     SPACE,
     SPECIALS,
+    TAG,
     UNK,
     UNKNOWN,
     WORDS_AT_A_TIME,
@@ -94,9 +95,12 @@ class TokenizerConfig(Section):
             )
         return self
 
-    def learn(self, texts: Iterable[str], words: int, mask: bool = False, markers: str = "") -> Tokenizer:
+    def learn(
+        self, texts: Iterable[str], words: int, mask: bool = False, markers: str = "", tags: Sequence[str] = ()
+    ) -> Tokenizer:
         """A tokenizer learned from texts of so many running words."""
-        return Tokenizer.learn(texts, self.most(words), self.unit, self.lowercased, mask, self.normalize, markers)
+        sizes = self.most(words), self.unit, self.lowercased, mask, self.normalize
+        return Tokenizer.learn(texts, *sizes, markers, tags)
 
     def most(self, words: int) -> int:
         """How many units to learn from a corpus of so many running words."""
@@ -144,6 +148,10 @@ class Tokenizer:
         """The ids that begin a word."""
         self.mask: int | None = backend.token_to_id(MASK)
         """The id that stands for a hidden word, if there is one."""
+        added = backend.get_added_tokens_decoder().items()
+        self.tags: dict[str, int] = {tag.content: id for id, tag in added if tag.special and TAG.fullmatch(tag.content)}
+        """The ids of tags, which are put before the ids of a text, and which no text has."""
+        self._markers = frozenset({*self.tags.values(), *([] if self.mask is None else [self.mask])})
 
     @classmethod
     def learn(
@@ -155,13 +163,14 @@ class Tokenizer:
         mask: bool = False,
         normalized: bool = False,
         markers: str = "",
+        tags: Sequence[str] = (),
     ) -> Tokenizer:
         """Learn from texts: `vocabulary` subwords with the special ones, or that many other units beside those.
 
-        With `mask`, one of the special ones stands for a hidden word. With `normalized`, texts are normalized, here and
-        whenever it is used. Each character of `markers` is one of the subwords.
+        With `mask`, one of the special ones stands for a hidden word; `tags` are others. With `normalized`, texts are
+        normalized, here and whenever it is used. Each character of `markers` is one of the subwords.
         """
-        more = [MASK] if mask else []
+        more = [*([MASK] if mask else []), *tags]
         first = [normalizers.NFC()] if normalized else []
         steps = [*first, normalizers.Lowercase()] if lowercase else first
         given = map(normalize, texts) if normalized else texts
@@ -266,9 +275,9 @@ class Tokenizer:
     def _without_markers(self, ids: list[int]) -> list[int]:
         """A symbol of the user's that is spelt like a special token, </s> or <mask>, is an unknown one and no special
         one; subwords spell it out."""
-        if self.unit == "subwords" or (min(ids, default=UNK) >= UNK and self.mask not in ids):
+        if self.unit == "subwords" or (min(ids, default=UNK) >= UNK and self._markers.isdisjoint(ids)):
             return ids
-        return [UNK if id < UNK or id == self.mask else id for id in ids]
+        return [UNK if id < UNK or id in self._markers else id for id in ids]
 
     def decode(self, sentences: Sequence[Sequence[int]]) -> list[str]:
         """The text of each sequence of ids, without the special ones; what was unknown is shown as �."""
@@ -280,8 +289,8 @@ class Tokenizer:
         if self.unit == "pieces":
             rows = [[id for id in ids if id > EOS] for ids in sentences]
             return [text.replace(UNKNOWN, "�") for text in self._backend.decode_batch(rows, skip_special_tokens=False)]
-        joint = "" if self.unit == "characters" else " "
-        return [joint.join(self.pieces([id for id in ids if id > EOS])) for ids in sentences]
+        joint, tags = "" if self.unit == "characters" else " ", {*self.tags.values()}
+        return [joint.join(self.pieces([id for id in ids if id > EOS and id not in tags])) for ids in sentences]
 
     @cached_property
     def _bytes(self) -> defaultdict[int, bytes] | None:

@@ -24,6 +24,11 @@ UNK = 3
 
 UNKNOWN = "<unk>"
 MASK = "<mask>"
+SYNTHETIC = "<synthetic>"
+"""The tag before a source that a model made."""
+TAG = re.compile(r"<synthetic>|<to:[\w.@-]+>")
+"""Special tokens that training puts before a source as ids. No text can spell one: all units end at < and >, but for
+symbols, of which those spelt like a tag are unknown."""
 
 SMALLEST, LARGEST = 300, 32_000
 MAX_WORDS, MAX_UNITS = 30_000, 65_536
@@ -46,6 +51,11 @@ SPACE = "Ġ"
 Unit = Literal["subwords", "words", "characters", "symbols"]
 Kind = Literal["subwords", "words", "characters", "symbols", "pieces"]
 """What can be learned, and what can be read."""
+
+
+def tag_to(language: str) -> str:
+    """The tag before a source that is to be translated into a language, for models of several directions."""
+    return f"<to:{language}>"
 
 
 def bytes_of(piece: str) -> bytes | None:

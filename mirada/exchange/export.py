@@ -63,6 +63,8 @@ def export_bundle(
         if format != "ctranslate2":
             raise UsageError(f"--quantize {quantize}: is for --format ctranslate2")
     model = load(path, Model, device="cpu", engine="torch")
+    if isinstance(model, TranslationModel) and model.directions.both:
+        raise UsageError(f"{path}: cannot be exported: it translates both ways by a tag that other toolkits do not put")
     return FORMATS[format](model, Path(out), quantize or "float32")
 
 

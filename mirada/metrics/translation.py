@@ -6,7 +6,7 @@ The scores are sacrebleu's, so that they can be compared with anyone's; a signat
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mirada.data.language import UNSPACED
@@ -80,6 +80,27 @@ class TranslationScores(Evaluation):
             examples = ", ".join(f"{shown(what, 60)} (sentence {number})" for number, what in row.examples)
             line = f"{_KINDS[row.kind]:<14}{row.expected:>10}{row.lost:>8}"
             yield f"{line}  {examples}{', …' if row.lost > len(row.examples) else ''}" if examples else line
+
+
+@dataclass(frozen=True)
+class BothWays(TranslationScores):
+    """The evaluation of a model that translates both ways. The tables are those of each direction."""
+
+    ways: dict[str, TranslationScores] = field(default_factory=dict)
+    """By direction: es→en."""
+
+    @classmethod
+    def of(cls, ways: dict[str, TranslationScores]) -> "BothWays":
+        """All scores with their direction in their names, those of the first direction first."""
+        scores = [replace(score, name=f"{score.name} {way}") for way, one in ways.items() for score in one.scores]
+        notes = [f"{way}: {note}" for way, one in ways.items() for note in one.notes]
+        size, refused, cut = (sum(getattr(one, key) for one in ways.values()) for key in ("size", "refused", "cut"))
+        return cls(size, tuple(scores), (), (), refused, cut, ways, notes=tuple(notes))
+
+    def tables(self) -> Iterator[Iterator[str]]:
+        for way, one in self.ways.items():
+            yield iter([way])
+            yield from one.tables()
 
 
 def evaluate(

@@ -76,6 +76,12 @@ class Model:
         about = {"task": self.card["task"], "model": self.card["model"], "parameters": f"{self.parameters:,}"}
         return html_table({**about, "bundle": self.path, **scores, "try": self.try_it})
 
+    @classmethod
+    def ensemble(cls, path: Path, members: Sequence[Any]) -> Model:
+        """Several models as one; only translators can be joined."""
+        first = members[0]
+        raise UsageError(f"{path}: ensembles are for translators; {first.path} is a model for {first.card['task']}")
+
     def ids(self, text: str) -> list[int]:
         """The token ids of a text, as the network reads it."""
         tokenizer = getattr(self.preprocessor, "tokenizer", None)

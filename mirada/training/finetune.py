@@ -81,11 +81,12 @@ def check_fit(kept: configuration.Values, values: configuration.Values) -> None:
                     f"{section}.{key}={value}: the base {base} has {kept[section][key]}, and fine-tuning keeps its "
                     "shape; leave it out, or train a new model without --base"
                 )
-    for key in tasks.find(kept["task"]).inherited:
-        if values["data"][key] != kept["data"].get(key, values["data"][key]):
+    task = tasks.find(kept["task"])
+    for key in task.inherited:
+        value = values["data"].get(key, task.sections["data"].model_fields[key].default)
+        if value != kept["data"].get(key, value):
             raise ConfigError(
-                f"data.{key}={values['data'][key]}: the base {base} has {kept['data'][key]}; --base needs data of the "
-                "same kind"
+                f"data.{key}={value}: the base {base} has {kept['data'][key]}; --base needs data of the same kind"
             )
 
 

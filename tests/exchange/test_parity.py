@@ -326,8 +326,13 @@ def test_the_specials_of_a_bert_are_the_contracts(tmp_path: Path) -> None:
 def test_the_mark_of_a_language_stands_before_every_sentence(tmp_path: Path) -> None:
     save_marian(tmp_path / "marian")
     import_checkpoint(tmp_path / "marian", tmp_path / "bundle")
-    translator = load(tmp_path / "bundle", device="cpu").translator
+    model = load(tmp_path / "bundle", device="cpu")
+    translator = model.translator
     encode = translator.source.encode
     (known, unknown) = translator._cut([">>fra<< el bebé\nllora", ">>deu<< el bebé\nllora"], [], split=True)
     assert [piece.ids for piece in known.pieces] == encode([">>fra<< el bebé", ">>fra<< llora"])
     assert [piece.ids for piece in unknown.pieces] == encode([">>deu<< el bebé", "llora"])
+    tag = model.directions.tag(model.directions.find("fra"))  # the same, asked for by --to fra
+    (plain, marked) = translator._cut(["el bebé\nllora", ">>fra<< el bebé"], [], split=True, tag=tag)
+    assert [piece.ids for piece in plain.pieces] == [piece.ids for piece in known.pieces]
+    assert [piece.ids for piece in marked.pieces] == encode([">>fra<< el bebé"])

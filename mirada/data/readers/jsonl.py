@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mirada.data.readers.names import are_names, is_number, named_columns, nearest
-from mirada.data.readers.pair import Format, Wanted, references
+from mirada.data.readers.pair import SYNTHETIC, Format, Wanted, references, synthetic_mark
 from mirada.data.records import Record
 from mirada.data.text import StrPath, lines, shown_path, shown_text
 from mirada.errors import DataError, UsageError
@@ -39,6 +39,7 @@ class JsonLines:
         self._kind: type = dict
         self._take: Callable[[Any], Sequence[Any]] = list
         self._header = 0  # its line
+        self._keys: tuple[str, ...] = ()
         self.about, self.note = "JSON lines", ""
         if len(wanted.columns) == 1:
             raise UsageError(f"--columns {wanted.columns[0]}: names one key; give that of the source and of the target")
@@ -65,7 +66,12 @@ class JsonLines:
                 problem = "not_array" if self._kind is list else "not_object"
                 yield Record(("", ""), self.path, line, problem)
             else:
-                yield _pair(self._take(value), self.path, line, self._lenient)
+                yield _pair(self._take(value), self.path, line, self._lenient, self._marks(line, value))
+
+    def _marks(self, line: int, value: Any) -> tuple[str, ...]:
+        """Which side of an object a model made, by the key that says so."""
+        made = value.get(SYNTHETIC) if isinstance(value, dict) else None
+        return synthetic_mark("" if made is None else str(made), self._keys, f"{self._name}, line {line}")
 
     def _take_places(self, line: int, first: Sequence[Any], wanted: Wanted) -> None:
         """Takes the places asked for of each array, or all of them in their order."""
@@ -98,7 +104,7 @@ class JsonLines:
                 raise DataError(
                     f"{self._name}: has no key {shown_text(key)}{nearest(key, names)}; it has {_listed(names)}"
                 )
-        keys = wanted.columns or self._known_keys(list(names), wanted)
+        self._keys = keys = wanted.columns or self._known_keys(list(names), wanted)
         self._take = lambda object_: [_get(object_, key) for key in keys]
         shown = [shown_text(key) for key in keys]
         self.about = f"JSON lines, keys {', '.join(shown[:-1])} and {shown[-1]}"
@@ -191,13 +197,13 @@ def _get(object_: Mapping[str, Any], key: str) -> Any:
     return object_[key]
 
 
-def _pair(values: Sequence[Any], path: str, line: int, lenient: bool) -> Record:
+def _pair(values: Sequence[Any], path: str, line: int, lenient: bool, marks: tuple[str, ...]) -> Record:
     """The pair of a source and its targets, of which each may be a list of several."""
     problems: list[str] = []
     source, *targets = [*values, None, None][: max(2, len(values))]
     flat = [text for target in targets for text in (target if isinstance(target, list) and target else [target])]
     texts = [_text(value, problems, lenient) for value in (source, *flat)]
-    return Record((texts[0], *references(texts[1:])), path, line, problems[0] if problems else "")
+    return Record((texts[0], *references(texts[1:])), path, line, problems[0] if problems else "", marks)
 
 
 def _text(value: Any, problems: list[str], lenient: bool) -> str:

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from mirada.data.records import Record
+from mirada.data.text import shown_text
 from mirada.errors import DataError
 
+SYNTHETIC = "mirada:synthetic"
+"""The column or key that says which other one of its row a model made, by its name; empty if none."""
 MAX_COLUMNS = 10_000
 """Of a table; with more, it is taken for something else."""
 
@@ -59,6 +62,24 @@ class Format:
     suffixes: tuple[str, ...] = ()
     beginnings: tuple[bytes, ...] = ()
     """The first bytes of such files, for those whose name does not tell."""
+
+
+def synthetic_column(first: Sequence[str]) -> int | None:
+    """The place of the column that says what a model made, by the first row; it comes after those of the texts."""
+    names = [cell.strip() for cell in first]
+    return names.index(SYNTHETIC, 2) if SYNTHETIC in names[2:] else None
+
+
+def synthetic_mark(made: str, names: Sequence[str], place: str) -> tuple[str, ...]:
+    """The mark of a row whose column `made` a model made; `names` are those of the source and the targets."""
+    if not made:
+        return ()
+    if made not in names:
+        raise DataError(
+            f"{place}: {shown_text(made, 30)} in the column {SYNTHETIC}, which names the column that a model made: "
+            f"{' or '.join(names)}; correct it, or leave it empty"
+        )
+    return ("synthetic",) if made == names[0] else ("synthetic_target",)
 
 
 def too_many_columns(name: str, line: int, count: int) -> DataError:

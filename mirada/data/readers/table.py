@@ -17,7 +17,15 @@ from mirada.data.readers.names import (
     nearest,
     two_languages,
 )
-from mirada.data.readers.pair import MAX_COLUMNS, Format, Wanted, references, too_many_columns
+from mirada.data.readers.pair import (
+    MAX_COLUMNS,
+    Format,
+    Wanted,
+    references,
+    synthetic_column,
+    synthetic_mark,
+    too_many_columns,
+)
 from mirada.data.records import Record
 from mirada.data.text import LONGEST_LINE, StrPath, lines, shown_path, shown_text
 from mirada.errors import DataError, UsageError
@@ -66,6 +74,7 @@ class Table:
         self._grid = grid = Grid(path, wanted.quotes, wanted.lenient)
         self.path, self._name = grid.path, grid.name
         self._header = 0  # its line
+        self._made: int | None = None  # the column that says which other one a model made
         self.about = f"{'TSV' if grid.tabs else 'CSV'}, {grid.delimiter!r} between cells".replace(r"'\t'", "tab")
         self.note = ""
         rows = list(itertools.islice((row for row in grid if not blank(row[1])), 1 + HEADER_PROBE))
@@ -75,13 +84,18 @@ class Table:
         self._width = len(first)
         if self._width < 2:
             raise _no_table(self._name, first[0], "tab" if grid.tabs else ", ; | or tab", _PAIRS)
-        self._columns, has_header = _choose(self._name, first, [cells for _, cells in rows[1:]], wanted)
+        self._names = [cell.strip() for cell in first]
+        self._made = synthetic_column(first)
+        if self._made is not None:
+            self._columns, has_header = _choose_among(self._names, wanted), True
+        else:
+            self._columns, has_header = _choose(self._name, first, [cells for _, cells in rows[1:]], wanted)
         shown = [shown_text(first[column].strip()) if has_header else str(column + 1) for column in self._columns]
         self.about += f", columns {', '.join(shown[:-1])} and {shown[-1]} of {self._width}"
         if has_header:
             self._header = line
             self.about += f", named in line {line}"
-            if wanted.header is None and not _named(first, wanted):
+            if wanted.header is None and self._made is None and not _named(first, wanted):
                 self.note = f"line {line} is taken for a header, and is no pair; if it is one: --set data.header=false"
 
     def __iter__(self) -> Iterator[Record]:
@@ -93,7 +107,12 @@ class Table:
                 continue
             problem = "" if len(cells) == self._width else "cell_count"
             source, *targets = (cells[column] if column < len(cells) else "" for column in self._columns)
-            yield Record((source, *references(targets)), self.path, line, problem)
+            yield Record((source, *references(targets)), self.path, line, problem, self._marks(line, cells))
+
+    def _marks(self, line: int, cells: Sequence[str]) -> tuple[str, ...]:
+        """Which side of a row a model made, by the column that says so."""
+        made = "" if self._made is None or self._made >= len(cells) else cells[self._made].strip()
+        return synthetic_mark(made, [self._names[column] for column in self._columns], f"{self._name}, line {line}")
 
 
 # --- rows -----------------------------------------------------------------------------------------------------------
@@ -280,6 +299,15 @@ def _choose(name: str, first: list[str], below: list[list[str]], wanted: Wanted)
         f"{name}: has {len(first)} columns, and its first row does not say which are source and target: "
         f"{_listed(first)}; choose them with --columns 1,2 or by name"
     )
+
+
+def _choose_among(names: Sequence[str], wanted: Wanted) -> list[int]:
+    """The columns of a table that names them and marks what is synthetic: those asked for, if it has them."""
+    plain = [name.casefold() for name in names]
+    asked = [column.strip().casefold() for column in wanted.columns]
+    if len(asked) > 1 and all(column in plain for column in asked):
+        return [plain.index(column) for column in asked]
+    return list(named_columns(names, wanted) or two_languages(names, wanted) or (0, 1))
 
 
 def place_numbered(name: str, first: Sequence[str], number: int) -> int:

@@ -4,7 +4,16 @@ import itertools
 from collections.abc import Iterator
 
 from mirada.data.readers.names import HEADER_PROBE, is_header
-from mirada.data.readers.pair import ANYTHING, MAX_COLUMNS, Format, Reader, Wanted, references, too_many_columns
+from mirada.data.readers.pair import (
+    ANYTHING,
+    MAX_COLUMNS,
+    Format,
+    Reader,
+    Wanted,
+    references,
+    synthetic_column,
+    too_many_columns,
+)
 from mirada.data.readers.table import Table
 from mirada.data.records import Record
 from mirada.data.text import StrPath, lines, shown_path, shown_text
@@ -16,10 +25,12 @@ TSV_PROBE = 100
 
 def has_header(path: StrPath, wanted: Wanted) -> bool:
     """Whether the first row names columns, so that the file is a table rather than lines of pairs."""
-    if wanted.header is not None:
-        return wanted.header
     filled = (line.split("\t", MAX_COLUMNS) for line in lines(path, lenient=True) if line.strip())
     rows = list(itertools.islice(filled, 1 + HEADER_PROBE))
+    if rows and synthetic_column(rows[0]) is not None:
+        return True
+    if wanted.header is not None:
+        return wanted.header
     return bool(rows) and len(rows[0]) > 1 and is_header(rows[0], rows[1:], (0, 1), wanted)
 
 

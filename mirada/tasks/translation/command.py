@@ -68,6 +68,13 @@ def translate(
         ),
     ] = None,
     as_text: AsText = False,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            help="The language to translate into, for a model of several directions.",
+            show_default="by the language of the input, if that is clear",
+        ),
+    ] = None,
     beam: Beam = None,
     n_best: NBest = None,
     prefix: Annotated[
@@ -161,7 +168,8 @@ def translate(
     model = load(bundle, device, threads, TranslationModel, **how)
     decode: dict[str, Any] = {"beam": beam, "n_best": n_best, "temperature": temperature, "top_k": top_k}
     decode |= {"top_p": top_p, "seed": seed, "sample": sample or None, "split": split, "words": words or None}
-    aids = _Aids(model, glossary, keep, memory, memory_threshold)
+    way = _direction(model, to, given, out, catalogs or document)
+    aids = _Aids(model, way, glossary, keep, memory, memory_threshold)
     settings = {**how, **aids.fingerprints, **model.decode_config(**decode).model_dump()}
     job = job_of("translate", bundle, prefix=prefix, flags=flags, **settings)
     shown = (lambda found: found.with_columns()) if flags else (lambda found: found)
@@ -183,11 +191,12 @@ def translate(
 
 
 class _Aids:
-    """The glossary and the memory that a model translates with."""
+    """The direction, the glossary and the memory that a model translates with."""
 
     def __init__(
         self,
         model: TranslationModel,
+        to: str | None,
         glossary: Path | None,
         keep: Path | None,
         memory: Path | None,
@@ -198,9 +207,9 @@ class _Aids:
 
         if threshold is not None and memory is None:
             raise UsageError(f"--memory-threshold {threshold:g}: is about a memory; add --memory, or leave it out")
-        self.model = model
+        self.model, self.to = model, to
         self.glossary = Glossary.read(glossary, keep=keep) if glossary or keep else None
-        self.memory = model.open_memory(memory) if memory else None
+        self.memory = model.open_memory(memory, to) if memory else None
         self.threshold = THRESHOLD if threshold is None else threshold
         if memory:
             check_threshold(self.threshold)
@@ -211,7 +220,8 @@ class _Aids:
     @property
     def fingerprints(self) -> dict[str, Any]:
         """What of it decides the translations."""
-        found: dict[str, Any] = {"glossary": self.glossary.fingerprint} if self.glossary else {}
+        found: dict[str, Any] = {"to": self.to} if self.to else {}
+        found |= {"glossary": self.glossary.fingerprint} if self.glossary else {}
         return {**found, "memory": [self.memory.fingerprint, self.threshold]} if self.memory else found
 
     def translate(self, lines: Lines, **options: Any) -> list[Translation]:
@@ -219,6 +229,7 @@ class _Aids:
         from mirada.data.text import shown_text
 
         aids: dict[str, Any] = {"glossary": self.glossary, "memory": self.memory, "memory_threshold": self.threshold}
+        aids["to"] = self.to
         found = self.model.translate(lines.texts, progress=lines.progress, **aids, **options)
         for number, translation in enumerate(found, lines.first):
             self.lines += 1
@@ -237,6 +248,21 @@ class _Aids:
                 f", {self.similar:,} had similar sentences (--json or -v shows them)" if self.threshold < 100 else ""
             )
             note(f"the memory was used for {self.exact:,} of {self.lines:,} lines{similar}")
+
+
+def _direction(model: TranslationModel, to: str | None, given: Given, out: Path | None, catalogs: bool) -> str | None:
+    """The direction that is asked for; of two the one that suits the whole input, unless that arrives line by line."""
+    if catalogs:
+        model.languages(to)  # has to be named
+    if to is not None or not model.directions.both:
+        return model.directions.find(to)
+    if given.texts or given.file is not None:
+        way, remark = model.directions.guess(next(iter(given), []))
+        note(f"mirada: {remark}")
+        return way
+    if out is not None:
+        model.languages()  # continued, it must not take another direction
+    return None
 
 
 def _fill(
@@ -264,7 +290,7 @@ def _fill(
         example = file.name + ".new" if file.is_dir() else f"{file.name.partition('.')[0]}.new.po"
         what = "folder of filled catalogs" if file.is_dir() else "filled catalog"
         raise UsageError(f"--file {file}: where should the {what} go? --out {example}")
-    source, target = model.card["languages"]["source"], model.card["languages"]["target"]
+    source, target = model.languages(aids.to)
     paths = [file]
     if file.is_dir():
         paths, notes = choose(file, target, skip_broken=skip_broken, force=force)
@@ -315,11 +341,11 @@ def _translate_document(
 
     if out is None:
         stem, dot, suffix = file.name.partition(".")
-        new = f"{stem}.{model.card['languages']['target'] or 'new'}{dot}{suffix}"
+        new = f"{stem}.{model.languages(aids.to)[1] or 'new'}{dot}{suffix}"
         raise UsageError(f"--file {file}: where should the translated document go? --out {new}")
-    document = model.open_document(file, columns)
+    document = model.open_document(file, columns, aids.to)
     texts, options = documents.texts_of(document), model.fill_options(**decode)
-    source = model.card["languages"]["source"]
+    source = model.languages(aids.to)[0]
     if other := language.other_than(source, texts):
         say(f"mirada: {file}: its texts look like {other}, and the model translates from {source}")
     left = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -31,8 +31,10 @@ from mirada.data.sources import DataConfig, PairFiles, open_some
 from mirada.data.splits import Mask, first_of
 from mirada.data.survey import HELD, Survey, fingerprint, quick, shown_fields
 from mirada.data.tokenizer import Tokenizer
-from mirada.errors import DataError
+from mirada.data.tokenizer_learning import SYNTHETIC, tag_to
+from mirada.errors import ConfigError, DataError
 from mirada.tasks.task import evenly
+from mirada.tasks.translation.tags import MADE, Row, is_made, most_tags, rows
 
 LEARN_FROM = 2_000_000
 """Sentences a tokenizer is learned from at most; a larger corpus is sampled evenly."""
@@ -47,7 +49,7 @@ Example = tuple[str, Annotated[tuple[str, ...], Field(min_length=1)]]
 Examples = list[tuple[str, tuple[str, ...]]]
 """Sources with their references, for evaluation."""
 
-_SOURCE, _PAIR, _NEAR, _LENGTHS = range(4)  # the keys of a pair
+_SOURCE, _PAIR, _NEAR, _LENGTHS, _MADE = range(5)  # the keys of a pair; the last is 1 if a model made one side
 _DIGITS = re.compile(r"\d+")
 _Votes = tuple[Counter[str], Counter[str]]
 """How many lines look like which language, of source and target."""
@@ -100,7 +102,7 @@ class TranslationData(Preparation[Any]):
     counted = "usable sentence pairs"
     fewest = 20
     preprocessor_type = TranslationPreprocessor
-    key_types = "QQQI"
+    key_types = "QQQIB"
     example_type = Example
     settings = {
         reason: f"check.{reason}" for reason, f in CheckConfig.model_fields.items() if f.default in ("drop", "keep")
@@ -117,16 +119,25 @@ class TranslationData(Preparation[Any]):
     def open(self, paths: Sequence[str]) -> PairFiles:
         return self.data.open() if paths == self.data.files else open_some(paths, self.data.wanted, self.data.format)
 
+    @property
+    def both(self) -> bool:
+        """Whether every pair is learned in both directions."""
+        return self.data.direction == "both"
+
     def fault(self, record: AnyRecord) -> str:
-        return fault(record, self.data.max_tokens)
+        found = fault(record, self.data.max_tokens)
+        return "synthetic_target" if not found and "synthetic_target" in record.marks and not self.both else found
+
+    def drops(self, reason: str) -> bool:
+        return super().drops(reason) and not (reason == "synthetic_target" and self.both)
 
     def doubts(self, record: AnyRecord) -> list[str]:
         return doubts(record.fields[0], record.fields[1], self.checks)
 
     def keys(self, record: AnyRecord) -> tuple[int, ...]:
         source, target = record.fields[:2]
-        near = quick(simplified(source), simplified(target))
-        return fingerprint(source), quick(*record.fields), near, len(source) << 16 | len(target)
+        near, made = quick(simplified(source), simplified(target)), int(is_made(record))
+        return fingerprint(source), quick(*record.fields, *MADE[:made]), near, len(source) << 16 | len(target), made
 
     def count_words(self, record: AnyRecord) -> int:
         return sum(map(len, map(str.split, record.fields)))
@@ -166,6 +177,16 @@ class TranslationData(Preparation[Any]):
             same[place] = not held[fingerprint(record.fields[0])].isdisjoint(record.fields[1:])
         yield "in_dev", same
         yield "source_in_dev", known & ~same
+        yield "synthetic_in_dev", self._made_of(survey, chain.from_iterable(survey.compared))
+
+    @staticmethod
+    def _made_of(survey: Survey, dev: Iterable[tuple[str, Sequence[str]]]) -> Mask:
+        """Which synthetic pairs have a sentence of a dev set on either side."""
+        texts = {text for source, targets in dev for text in (source, *targets)}
+        found = np.zeros(len(survey), bool)
+        for place, record in survey.at(survey.column(_MADE) > 0):
+            found[place] = not texts.isdisjoint(record.fields)
+        return found
 
     def _languages(self, survey: Survey) -> Iterator[tuple[str, Mask]]:
         """Which of a sample of the pairs are not in the languages that the data is in."""
@@ -214,14 +235,17 @@ class TranslationData(Preparation[Any]):
         """Hold out by source fingerprint, so that no sentence of the dev set, source or target, is in training.
 
         All pairs of one source go together. A source whose translation is also the translation of a training sentence
-        goes back to training, with everything that hangs on it.
+        goes back to training, with everything that hangs on it. Synthetic pairs are never held out; those that have a
+        sentence of the dev set are left out.
         """
+        dev: Examples = survey.dev
         if self.data.dev:
-            dev: Examples = survey.dev
             return dev
-        sources = survey.kept(_SOURCE)
-        share = max(1, min(self.data.hold_out, len(sources) // 20))
-        survey.hold(np.isin(sources, np.partition(sources, share - 1)[:share]))
+        sources, real = survey.kept(_SOURCE), survey.kept(_MADE) == 0
+        if not real.any():
+            raise DataError(f"{survey.source}: all pairs are synthetic; add real ones, or give a dev file (--dev)")
+        share = max(1, min(self.data.hold_out, int(real.sum()) // 20))
+        survey.hold(real & np.isin(sources, np.partition(sources[real], share - 1)[:share]))
         groups: dict[int, list[Record]] = {}
         for record in survey.records(HELD):
             groups.setdefault(fingerprint(record.fields[0]), []).append(record)
@@ -229,7 +253,8 @@ class TranslationData(Preparation[Any]):
         for hashed, records in groups.items():
             for target in _targets(records):
                 owners.setdefault(target, set()).add(hashed)
-        waiting = {target for record in survey.records() for target in record.fields[1:] if target in owners}
+        training = (record.fields[1:] for record in survey.records() if not is_made(record))
+        waiting = {target for targets in training for target in targets if target in owners}
         back: set[int] = set()
         while waiting:
             for source in owners[waiting.pop()] - back:
@@ -238,18 +263,24 @@ class TranslationData(Preparation[Any]):
         survey.release(np.isin(survey.column(_SOURCE), np.array(list(back), np.uint64)))
         if len(back) == len(groups):
             raise DataError("every translation occurs many times, so none can be held out; give a dev file (--dev)")
-        return [
+        dev = [
             (records[0].fields[0], tuple(dict.fromkeys(target for record in records for target in record.fields[1:])))
             for hashed, records in groups.items()
             if hashed not in back
         ]
+        survey.drop(self._made_of(survey, dev), "synthetic_in_dev")
+        return dev
 
     # ── encoding ──────────────────────────────────────────────────────────────────────────────────────────────────
 
     def learn(self, survey: Survey) -> TranslationPreprocessor:
+        tags = [*map(tag_to, self.data.languages)] if self.both else []
         if self.base:
             base: TranslationPreprocessor = self.base
+            if not set(tags) <= set(base.source.tags):
+                raise ConfigError("data.direction=both: the base translates one way; train a new model without --base")
             return replace(base, profile=base.profile and base.profile.merged(self._profile(survey)))
+        tags += [SYNTHETIC] if (survey.kept(_MADE) > 0).any() else []
         config = self.built["tokenizer"]
         survey.notify(f"learning {config.unit}", 0, 0)
         every = max(1, 2 * survey.good // LEARN_FROM)
@@ -261,20 +292,22 @@ class TranslationData(Preparation[Any]):
             for number, pair in enumerate(self._pairs(survey)):
                 if number % every == 0:
                     yield from (pair[:2][side] for side in sides)
-                    if 0 in sides:
-                        profile.add(normalize(pair[0]))
+                    for text in pair[:2][: 1 + self.both] if 0 in sides else ():
+                        profile.add(normalize(text))
 
         if config.joint:
-            joint = config.learn(texts((0, 1)), survey.words, markers=markers)
+            joint = config.learn(texts((0, 1)), survey.words, markers=markers, tags=tags)
             return TranslationPreprocessor(joint, joint, profile.build())
-        source, target = (config.learn(texts((side,)), survey.words, markers=markers) for side in (0, 1))
+        source, target = (
+            config.learn(texts((side,)), survey.words, markers=markers, tags=own) for side, own in ((0, tags), (1, ()))
+        )
         return TranslationPreprocessor(source, target, profile.build())
 
-    @staticmethod
-    def _profile(survey: Survey) -> Profile:
+    def _profile(self, survey: Survey) -> Profile:
         found = ProfileBuilder()
         for record in survey.records():
-            found.add(normalize(record.fields[0]))
+            for text in record.fields[: 1 + self.both]:
+                found.add(normalize(text))
         return found.build()
 
     @staticmethod
@@ -288,16 +321,37 @@ class TranslationData(Preparation[Any]):
     def encode(self, survey: Survey, preprocessor: TranslationPreprocessor, folder: Path) -> None:
         sides = preprocessor.source, preprocessor.target
         encoders, vocabulary = [side.encode for side in sides], max(side.size for side in sides)
-        longest = self.data.max_tokens
-        pairs = self._pairs(survey, masked=preprocessor.masks)
-        self.write_corpus(survey, folder, pairs, *encoders, vocabulary=vocabulary, longest=longest)
+        tags, longest = preprocessor.source.tags, self.data.max_tokens
+        most = getattr(self.built.get("model"), "max_length", math.inf) - 1 - most_tags(preprocessor.source)
+        if longest > most:
+            raise ConfigError(f"data.max_tokens={longest}: with its tags the model takes {most}; lower it to that")
+
+        def too_long(row: Row, tokens: int) -> None:
+            if not row.again:  # one that was left out before
+                survey.leave_out(row.record, "too_many_tokens")
+
+        self.write_corpus(
+            survey,
+            folder,
+            rows(self._pairs(survey, masked=preprocessor.masks), self.data.languages if self.both else None),
+            *encoders,
+            vocabulary=vocabulary,
+            longest=longest,
+            before=lambda row: [tags[tag] for tag in row.tags if tag in tags],
+            too_long=too_long,
+        )
         self.report.vocabulary = preprocessor.source.size
+        if self.both:
+            self.report.notes.append("every pair is learned in both directions, and counts twice")
+        if SYNTHETIC not in tags and (survey.kept(_MADE) > 0).any():
+            self.report.notes.append("the base has no tag for synthetic pairs: they are learned from like any others")
 
     # ── opening and use ───────────────────────────────────────────────────────────────────────────────────────────
 
     def open_store(self, folder: Path, preprocessor: TranslationPreprocessor) -> Corpus:
         corpus = Corpus(folder / "corpus")
-        corpus.check((preprocessor.source.size, preprocessor.target.size), self.data.max_tokens)
+        longest = self.data.max_tokens + most_tags(preprocessor.source)
+        corpus.check((preprocessor.source.size, preprocessor.target.size), longest)
         return corpus
 
     def dev(self, prepared: Prepared) -> Examples:
@@ -305,6 +359,12 @@ class TranslationData(Preparation[Any]):
 
     def batches(self, prepared: Prepared, tokens: int, seed: int) -> Batches:
         return Batches(prepared.store, tokens, seed)
+
+    @classmethod
+    def describe(cls, data: Mapping[str, Any], nouns: str = "") -> list[tuple[str, str]]:
+        made = sum(data.get("findings", {}).get(reason, 0) for reason in MADE)
+        found = super().describe(data, nouns)
+        return [(name, f"{text}, {made:,} synthetic" if made and name == "data" else text) for name, text in found]
 
 
 def read_examples(files: PairFiles) -> tuple[Examples, tuple[str, ...]]:

@@ -8,7 +8,7 @@ Which word has gone where is read from the cross-attention, so no tag gets lost 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,10 +71,17 @@ def put_back(
             inner = [ranges[other] for other in range(number + 1, partner) if other in ranges]
             start, end = min([start, *(one for one, _ in inner)]), max([end, *(other for _, other in inner)])
             ranges[number] = _apart(start, end, [ranges[other] for other in ranges if other > partner])
+    if _crossing(ranges):  # tags around everything are at least well formed
+        ranges = {number: span if partners[number] is None else (0, len(text)) for number, span in ranges.items()}
     marks = sorted(mark for number, span in ranges.items() for mark in _marks(number, partners[number], *span))
-    for place, _, _, number in reversed(marks):
+    for place, *_, number in reversed(marks):
         text = text[:place] + chr(0xE100 + number) + text[place:]
     return text
+
+
+def _crossing(ranges: Mapping[int, tuple[int, int]]) -> bool:
+    """Whether one range begins inside of another and ends outside of it."""
+    return any(start < begin < end < stop for start, end in ranges.values() for begin, stop in ranges.values())
 
 
 def _apart(start: int, end: int, others: Sequence[tuple[int, int]]) -> tuple[int, int]:
@@ -87,13 +94,13 @@ def _apart(start: int, end: int, others: Sequence[tuple[int, int]]) -> tuple[int
     return start, max(start, end)
 
 
-def _marks(number: int, partner: int | None, start: int, end: int) -> list[tuple[int, int, int, int]]:
+def _marks(number: int, partner: int | None, start: int, end: int) -> list[tuple[int, int, int, int, int]]:
     """Where a tag and its partner stand, in an order that keeps pairs nested: place, rank, order of that rank, tag."""
     if partner is None:
-        return [(start, 1, number, number)]
+        return [(start, 1, 0, number, number)]
     if start == end:
-        return [(start, 1, number, number), (start, 1, partner, partner)]
-    return [(start, 2, number, number), (end, 0, -number, partner)]
+        return [(start, 1, 0, number, number), (start, 1, 0, partner, partner)]
+    return [(start, 2, -end, number, number), (end, 0, -start, -number, partner)]
 
 
 def pairs(tags: Sequence[str]) -> list[int | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean as mean
 from typing import Any, Unpack, overload
 
 import torch
@@ -25,11 +26,12 @@ from mirada.engines.torch import TorchEngine
 from mirada.errors import UsageError
 from mirada.inspection.attention import CrossAttention
 from mirada.inspection.embeddings import Embeddings
-from mirada.metrics.translation import TranslationScores, bleu, bleu_tokenizer, chrf, evaluate
+from mirada.metrics.translation import BothWays, TranslationScores, bleu, bleu_tokenizer, chrf, evaluate
 from mirada.tasks.model import DecodeOptions, GenerativeModel, check_choice, check_text, check_texts
 from mirada.tasks.translation import document_translation as documents
 from mirada.tasks.translation.catalogs import Filling, check_language, fill, lines_of
 from mirada.tasks.translation.data import Examples, TranslationPreprocessor, read_examples
+from mirada.tasks.translation.direction import Directions, turned
 from mirada.tasks.translation.glossary import Glossary, GlossaryLike, open_glossary
 from mirada.tasks.translation.memory import (
     THRESHOLD,
@@ -39,7 +41,7 @@ from mirada.tasks.translation.memory import (
     check_threshold,
     open_memory,
 )
-from mirada.tasks.translation.pieces import Find
+from mirada.tasks.translation.pieces import Find, Way
 from mirada.tasks.translation.translator import Translation, Translator, with_notes
 from mirada.training.losses import TargetTokenLoss
 
@@ -48,6 +50,9 @@ Progress = Callable[[int], None]
 
 LOSS_CELLS = 4000
 """Tokens in a batch of dev pairs whose loss is computed."""
+
+Languages = tuple[str | None, str | None]
+"""Source and target."""
 
 
 class TranslationModel(GenerativeModel):
@@ -68,6 +73,7 @@ class TranslationModel(GenerativeModel):
         super().__init__(path, card, config, network, preprocessor, device)
         limit = int(config["model"]["max_length"])
         self.source_tokenizer, self.target_tokenizer = preprocessor.source, preprocessor.target
+        self.directions = Directions(preprocessor.source, card.get("languages") or _languages(config), path)
         engine = TorchEngine(self.network, device)
         self.translator = Translator(engine, preprocessor, limit, config.get("data", {}).get("source_language"))
 
@@ -94,6 +100,16 @@ class TranslationModel(GenerativeModel):
             fast = ctranslate2.open_converted(checksum, self.network, quantize or "float32", threads)
             self.translator.engine = ctranslate2.CTranslate2Engine(fast, slow)
 
+    @classmethod
+    def ensemble(cls, path: Path, members: Sequence[Any]) -> TranslationModel:
+        """Translators with the same tokenizer as one, which averages their probabilities."""
+        from mirada.tasks.translation.ensemble import TranslationEnsemble
+
+        for member in members:
+            if not isinstance(member, TranslationModel):
+                raise UsageError(f"{path}: {member.path} is a model for {member.card['task']}, not for translation")
+        return TranslationEnsemble(path, members)
+
     def ids(self, text: str) -> list[int]:
         return self.source_tokenizer.encode([text])[0]
 
@@ -102,6 +118,7 @@ class TranslationModel(GenerativeModel):
         self,
         texts: str,
         *,
+        to: str | None = ...,
         prefix: str = ...,
         glossary: GlossaryLike | None = ...,
         memory: MemoryLike | None = ...,
@@ -114,6 +131,7 @@ class TranslationModel(GenerativeModel):
         self,
         texts: Sequence[str],
         *,
+        to: str | None = ...,
         prefix: str = ...,
         glossary: GlossaryLike | None = ...,
         memory: MemoryLike | None = ...,
@@ -126,6 +144,7 @@ class TranslationModel(GenerativeModel):
         self,
         texts: str | Sequence[str],
         *,
+        to: str | None = None,
         prefix: str = "",
         glossary: GlossaryLike | None = None,
         memory: MemoryLike | None = None,
@@ -139,18 +158,33 @@ class TranslationModel(GenerativeModel):
         white space at its end is ignored. `glossary` (a file, a dictionary or a `Glossary`) has terms with the
         translations they must have. What `memory` (a file of sentence pairs or a `TranslationMemory`) has is used as it
         is; what is like it by `memory_threshold` per cent is in `Translation.memory`. `Translation.problem`, `complete`
-        and `notes` say what went wrong.
+        and `notes` say what went wrong. A model of two directions translates into the language `to`; without it the
+        language of the texts decides, and the notes say so.
         """
         config, prefix = self.decode_config(**decode), check_text(prefix, "the prefix")
-        terms = None if glossary is None else self._terms(open_glossary(glossary), config)
-        recall = None if memory is None else self._recall(self.open_memory(memory), memory_threshold)
         given = [texts] if isinstance(texts, str) else check_texts(texts)
-        found = self.translator.translate(given, config, prefix, progress, terms, recall)
+        to, notes = self._direction(to, given)
+        terms = None if glossary is None else self._terms(open_glossary(glossary), config, to)
+        recall = None if memory is None else self._recall(self.open_memory(memory, to), memory_threshold)
+        found = self.translator.translate(given, config, prefix, progress, terms, recall, self._way(to))
+        if notes:
+            found = [replace(translation, notes=(*notes, *translation.notes)) for translation in found]
         return found[0] if isinstance(texts, str) else found
 
-    def open_memory(self, memory: MemoryLike) -> TranslationMemory:
-        """The translation memory of a file, in the languages of the model."""
-        return open_memory(memory, self.card["languages"]["source"], self.card["languages"]["target"])
+    def _direction(self, to: str | None, texts: Sequence[str]) -> tuple[str | None, tuple[str, ...]]:
+        """The direction that is asked for or else suits the texts, with a note if it was guessed."""
+        if to is not None or not self.directions.both or not any(map(str.strip, texts)):
+            return self.directions.find(to), ()
+        to, note = self.directions.guess(texts)
+        return to, (note,)
+
+    def _way(self, to: str | None) -> Way:
+        """The tag and the source language of a direction."""
+        return Way(list(self.directions.tag(to)), self.directions.pair(to)[0])
+
+    def open_memory(self, memory: MemoryLike, to: str | None = None) -> TranslationMemory:
+        """The translation memory of a file, in the languages of a direction."""
+        return open_memory(memory, *self.directions.pair(self.directions.find(to)))
 
     @staticmethod
     def _recall(memory: TranslationMemory, threshold: float) -> Recall:
@@ -158,12 +192,13 @@ class TranslationModel(GenerativeModel):
         least = check_threshold(threshold)
         return lambda sentences: memory.find(sentences, least)
 
-    def _terms(self, glossary: Glossary, config: DecodeConfig) -> Find:
+    def _terms(self, glossary: Glossary, config: DecodeConfig, to: str | None) -> Find:
         """What finds the terms of a glossary in a sentence."""
         if config.sample:
             raise UsageError("--glossary: terms are searched for, and --sample draws at random; leave out one")
         glossary.check(self.target_tokenizer, self.translator.longest)
-        return lambda sentence: glossary.find(sentence, self.card["languages"]["source"])
+        source = self.directions.pair(to)[0]
+        return lambda sentence: glossary.find(sentence, source)
 
     def evaluate(
         self,
@@ -178,7 +213,8 @@ class TranslationModel(GenerativeModel):
     ) -> TranslationScores:
         """Translate the sources of a test set (a file, or pairs of a source and its references) and score the result.
 
-        The test set may also be a `source` file and its `target` files. Its languages default to the model's.
+        The test set may also be a `source` file and its `target` files. Its languages default to the model's. A model
+        of two directions is scored in both.
         """
         if isinstance(pairs, (str, Path)) or source or target:
             files = pairs if isinstance(pairs, (str, Path)) else ()
@@ -195,27 +231,46 @@ class TranslationModel(GenerativeModel):
 
     def score(self, dev: Examples, **decode: Unpack[DecodeOptions]) -> TranslationScores:
         """Score translations of examples; a source that is refused counts as an empty translation, and is noted."""
-        sources, references = [source for source, _ in dev], [given for _, given in dev]
-        found = self.translate(sources, progress=self._report(len(sources)), **decode)
+        if not self.directions.both:
+            return self._score(dev, None, **decode)
+        ways = {self.directions.arrow(to): self._score(dev, to, **decode) for to in self.directions.ways}
+        return BothWays.of(ways)
+
+    def _score(self, dev: Examples, to: str | None, **decode: Unpack[DecodeOptions]) -> TranslationScores:
+        """The scores of one direction."""
+        examples = turned(dev, to, self.directions)
+        sources, references = [source for source, _ in examples], [given for _, given in examples]
+        found = self.translate(sources, to=to, progress=self._report(len(sources)), **decode)
         outputs = [translation.text for translation in found]
-        return with_notes(evaluate(sources, outputs, references, self._bleu_tokenizer(references)), found)
+        return with_notes(evaluate(sources, outputs, references, self._bleu_tokenizer(references, to)), found)
 
     def validate(self, dev: Examples, size: int) -> Validation:
-        """Greedy translations of a sample of the dev set: chrF++, BLEU, and the loss of the references."""
+        """Greedy translations of a sample of the dev set: chrF++, BLEU, and the loss of the references.
+
+        Two directions share the sample, and their figures are averaged.
+        """
+        ways = self.directions.ways
+        found = [self._validate(turned(dev, to, self.directions), max(1, size // len(ways)), to) for to in ways]
+        figures = {name: mean(one.figures[name] for one in found) for name in found[0].figures}
+        return replace(found[0], score=mean(one.score for one in found), figures=figures)
+
+    def _validate(self, dev: Examples, size: int, to: str | None) -> Validation:
         sources, references = zip(*self.sample(dev, size), strict=True)
         # An untrained model babbles up to the length limit, so the limit is low here.
-        config = DecodeConfig(beam=1, max_ratio=1.2, recover=False)
-        outputs = [t.text for t in self.translator.translate(sources, config, progress=self._report(len(sources)))]
+        config, tag = DecodeConfig(beam=1, max_ratio=1.2, recover=False), self.directions.tag(to)
+        done = self.translator.translate(sources, config, progress=self._report(len(sources)), way=self._way(to))
+        outputs = [translation.text for translation in done]
         shown = min(range(len(sources)), key=lambda i: abs(len(sources[i].split()) - 8))
         example = (sources[shown], outputs[shown], references[shown][0])
-        figures = {"BLEU": bleu(outputs, references, self._bleu_tokenizer(references))}
-        figures["loss"] = self._loss(sources, [given[0] for given in references])
+        figures = {"BLEU": bleu(outputs, references, self._bleu_tokenizer(references, to))}
+        figures["loss"] = self._loss(sources, [given[0] for given in references], tag)
         return Validation(chrf(outputs, references), "chrF++", figures=figures, example=example)
 
     @torch.inference_mode()
-    def _loss(self, sources: Sequence[str], targets: Sequence[str]) -> float:
+    def _loss(self, sources: Sequence[str], targets: Sequence[str], tag: Sequence[int] = ()) -> float:
         """The mean −log p of a token of the references; NaN if all are too long for the model."""
-        ids = zip(self.source_tokenizer.encode(sources), self.target_tokenizer.encode(targets), strict=True)
+        encoded = [[*tag, *source] for source in self.source_tokenizer.encode(sources)]
+        ids = zip(encoded, self.target_tokenizer.encode(targets), strict=True)
         pairs = [pair for pair in ids if max(map(len, pair)) < self.config["model"]["max_length"]]
         measure, total, count = TargetTokenLoss(), 0.0, 0
         for numbers in similar([len(source) + len(target) for source, target in pairs], LOSS_CELLS):
@@ -224,8 +279,8 @@ class TranslationModel(GenerativeModel):
             total, count = total + float(loss.total), count + loss.count
         return total / count if count else float("nan")
 
-    def _bleu_tokenizer(self, references: Sequence[Sequence[str]]) -> str:
-        return bleu_tokenizer(self.config.get("data", {}).get("target_language"), references)
+    def _bleu_tokenizer(self, references: Sequence[Sequence[str]], to: str | None = None) -> str:
+        return bleu_tokenizer(to or self.config.get("data", {}).get("target_language"), references)
 
     def _report(self, total: int) -> Callable[[int], None]:
         return lambda done: self.progress(done, total)
@@ -236,16 +291,19 @@ class TranslationModel(GenerativeModel):
         *,
         keep_damaged: bool = False,
         force: bool = False,
+        to: str | None = None,
         **decode: Unpack[DecodeOptions],
     ) -> Filling:
         """Translate the untranslated entries of a gettext catalog (.po), marked fuzzy; the rest stays byte for byte.
 
-        `keep_damaged` keeps translations that lost placeholders, `force` fills a catalog in another language.
+        `keep_damaged` keeps translations that lost placeholders, `force` fills a catalog in another language. A model
+        of two directions has to be told which language is `to` be filled in.
         """
         found = Catalog(catalog)
-        doubts = check_language(found, self.card["languages"]["source"], self.card["languages"]["target"], force)
+        source, target = self.languages(to)
+        doubts = check_language(found, source, target, force)
         lines = lines_of(found)
-        translated = self.translate(lines, **self.fill_options(**decode))
+        translated = self.translate(lines, to=to, **self.fill_options(**decode))
         filling = fill(found, dict(zip(lines, translated, strict=True)), keep_damaged)
         return replace(filling, doubts=tuple(doubts))
 
@@ -255,6 +313,7 @@ class TranslationModel(GenerativeModel):
         out: str | Path | None = None,
         *,
         columns: str | Sequence[str] = (),
+        to: str | None = None,
         **decode: Unpack[DecodeOptions],
     ) -> documents.DocumentTranslation:
         """Translate a text, Markdown, HTML, SRT, VTT, PO, TMX, CSV, TSV, JSONL, DOCX or ODT file, only its text.
@@ -265,29 +324,38 @@ class TranslationModel(GenerativeModel):
         if out is not None:
             documents.check_new(Path(out))
         if foreign(path) == "po":
-            result = documents.of_catalog(self.fill(path, **decode))
+            result = documents.of_catalog(self.fill(path, to=to, **decode))
         else:
-            document = self.open_document(path, [columns] if isinstance(columns, str) else columns)
+            document = self.open_document(path, [columns] if isinstance(columns, str) else columns, to)
             texts, options = documents.texts_of(document), self.fill_options(**decode)
-            found = documents.translate_texts(texts, lambda some: self.translate(some, **options), document.markup)
+            found = documents.translate_texts(
+                texts, lambda some: self.translate(some, to=to, **options), document.markup
+            )
             result = documents.assemble(document, dict(zip(texts, found, strict=True)))
         if out is not None:
             documents.write_document(Path(out), result.content)
         return result
 
-    def open_document(self, path: str | Path, columns: Sequence[str] = ()) -> Document:
-        """Read a document in the model's source language."""
-        languages = self.card["languages"]
-        return read_document(path, Options(tuple(columns), languages["source"], languages["target"]))
+    def open_document(self, path: str | Path, columns: Sequence[str] = (), to: str | None = None) -> Document:
+        """Read a document in the source language of a direction."""
+        return read_document(path, Options(tuple(columns), *self.languages(to)))
+
+    def languages(self, to: str | None = None) -> Languages:
+        """Source and target language of a direction, which has to be named if there are two."""
+        if to is None and self.directions.both:
+            known = " or ".join(f"--to {code}" for code in self.directions.codes)
+            raise UsageError(f"{self.path}: translates both ways; say which way: {known}")
+        return self.directions.pair(self.directions.find(to))
 
     def fill_options(self, **decode: Unpack[DecodeOptions]) -> DecodeOptions:
         """Decoding options for catalogs and documents: several translations to choose from."""
         wanted = decode.get("n_best") or 5
         return {**decode, "n_best": min(wanted, self.decode_config(**decode).beam)}
 
-    def attend(self, text: str, **decode: Unpack[DecodeOptions]) -> CrossAttention:
+    def attend(self, text: str, *, to: str | None = None, **decode: Unpack[DecodeOptions]) -> CrossAttention:
         """Translate one sentence and return the attention weights of every layer and head for each token."""
-        ids, hypothesis = self.translator.attend(check_text(text), self.decode_config(**decode))
+        way = self._way(self._direction(to, [check_text(text)])[0])
+        ids, hypothesis = self.translator.attend(text, self.decode_config(**decode), way)
         if hypothesis.attention is None:
             raise UsageError(f"{self.path}: {self.card['model']} has no attention")
         return CrossAttention(
@@ -306,8 +374,9 @@ class TranslationModel(GenerativeModel):
         return Embeddings(getattr(self, f"{side}_tokenizer"), table.weight.detach().cpu(), self.path)
 
 
-Languages = tuple[str | None, str | None]
-"""Source and target."""
+def _languages(config: Values) -> dict[str, str | None]:
+    """The languages of a model that has no card yet."""
+    return {side: config.get("data", {}).get(f"{side}_language") for side in ("source", "target")}
 
 
 def _doubts(examples: Examples, own: Languages, said: Languages) -> list[str]:

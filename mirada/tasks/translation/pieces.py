@@ -28,6 +28,19 @@ STOPPED = 0.7
 """The share of texts with a mark at their end from which that is the rule."""
 
 
+@dataclass(frozen=True)
+class Way:
+    """A direction of translation."""
+
+    tag: Sequence[int] = ()
+    """The ids before every source that tell a model of two directions which it is."""
+    language: str | None = None
+    """The language of the sources, if it is known."""
+
+
+ONE_WAY = Way()
+
+
 @dataclass
 class Piece:
     """A part of a text that the model can take: a sentence, or a part of a long one."""
@@ -46,6 +59,8 @@ class Piece:
     open_ended: bool = False
     """Whether it has no mark at its end although texts usually have one: then its translation has no full stop."""
     case: Case | None = None
+    tag: Sequence[int] = ()
+    """The ids before those of its text, which tell the direction."""
     ids: list[int] = field(default_factory=list)
     prefix: list[int] = field(default_factory=list)
     best: list[tuple[str, float]] = field(default_factory=list)
@@ -87,14 +102,16 @@ class Piece:
 class Cutter:
     """Cuts texts into pieces for a model."""
 
-    def __init__(self, profile: Profile | None, masks: bool, language: str | None):
-        self.profile, self.masks, self.language = profile, masks, primary(language) if language else None
+    def __init__(self, profile: Profile | None, masks: bool):
+        self.profile, self.masks = profile, masks
 
-    def cut(self, number: int, text: str, split: bool, terms: Find | None = None) -> Iterator[Piece]:
+    def cut(
+        self, number: int, text: str, split: bool, language: str | None = None, terms: Find | None = None
+    ) -> Iterator[Piece]:
         """The sentences of a text, or all of it as one piece unless `split`; `terms` are not taken for names."""
         found = spans(text)
         outline = _outline(text, found)
-        places = sentences(outline, self.language) if split else [(0, len(text))]
+        places = sentences(outline, language and primary(language)) if split else [(0, len(text))]
         case = self._case(text, found)
         for start, end in places:
             start, end = _inside(text, *stripped(text, start, end), found)

@@ -80,7 +80,7 @@ class TranslationReport(TaskReport):
         )
 
     def infer(self, model: TranslationModel, prepared: Prepared, most: int) -> int:
-        return len(model.translate([source for source, _ in prepared.dev[:most]]))
+        return len(model.translate([source for source, _ in prepared.dev[:most]], to=model.directions.ways[0]))
 
     def batch(self, model: Model, prepared: Prepared, length: int, tokens: int) -> Batch:
         rows = max(1, tokens // (2 * length))
@@ -98,10 +98,10 @@ class TranslationReport(TaskReport):
     def samples(self, model: TranslationModel, prepared: Prepared) -> list[tuple[Sample, Prediction]]:
         dev: Examples = prepared.dev
         chosen = [dev[i] for i in spread([len(source.split()) for source, _ in dev])]
-        found = zip(chosen, model.translate([source for source, _ in chosen]), strict=True)
+        made = model.translate([source for source, _ in chosen], to=model.directions.ways[0])
         return [
-            (Sample(source, list(references)), Prediction(made.text, True if made.text in references else None))
-            for (source, references), made in found
+            (Sample(source, list(references)), Prediction(one.text, True if one.text in references else None))
+            for (source, references), one in zip(chosen, made, strict=True)
         ]
 
     def details(self, model: TranslationModel, prepared: Prepared) -> dict[str, Any]:
@@ -109,7 +109,7 @@ class TranslationReport(TaskReport):
         sources: list[str] = [source for source, _ in prepared.dev]
         sentence = min(sources, key=lambda source: abs(len(source.split()) - ATTENTION_WORDS))
         try:
-            seen = model.attend(sentence)
+            seen = model.attend(sentence, to=model.directions.ways[0])
         except (UsageError, InputError):  # it has no attention, or the sentence is too long for it
             return {"attention": None}
         weights = [[round(float(weight), 4) for weight in row] for row in seen.mean]

@@ -127,10 +127,15 @@ class Search:
         sources = [self.source.tokens(piece.masked.text) for piece, _, _ in wanted]
         targets = [self.target.tokens(text) for _, _, text in wanted]
         ids = [[token.id for token in tokens] for tokens in targets]
-        looked = self.engine.attention([[token.id for token in tokens] for tokens in sources], ids) if wanted else []
+        read = [
+            [*piece.tag, *(token.id for token in tokens)] for (piece, _, _), tokens in zip(wanted, sources, strict=True)
+        ]
+        looked = self.engine.attention(read, ids) if wanted else []
         for (piece, place, text), source, target, weights in zip(wanted, sources, targets, looked, strict=True):
             here, there = ([(token.start, token.end) for token in tokens] for tokens in (source, target))
-            placed = put_back(piece.tags, piece.masked.text, here, text, there, weights[: len(there), : len(here)])
+            first = len(piece.tag)
+            weights = weights[: len(there), first : first + len(here)]
+            placed = put_back(piece.tags, piece.masked.text, here, text, there, weights)
             piece.best[place] = placed, piece.best[place][1]
 
     # ── words ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -155,7 +160,8 @@ class Search:
         """Find words of the source without which a translation would be as likely as it is: it may lack them."""
         shorter = [(number, *one) for number, piece in enumerate(pieces) for one in _without_a_word(piece.masked.text)]
         ids = self.source.encode([text for _, _, text in shorter])
-        scores = self._scores([(ids[row], pieces[number].tokens) for row, (number, _, _) in enumerate(shorter)])
+        tagged = [([*pieces[number].tag, *ids[row]], pieces[number].tokens) for row, (number, *_) in enumerate(shorter)]
+        scores = self._scores(tagged)
         for (number, word, _), found in zip(shorter, scores, strict=True):
             if sum(found) >= whole[number]:
                 pieces[number].uncovered.append(word)

@@ -28,7 +28,7 @@ class TranslationTask(Task):
     loss = TargetTokenLoss
     sections = {"data": DataConfig, "check": CheckConfig, "tokenizer": TokenizerConfig, "decode": DecodeConfig}
     used = ("decode",)
-    inherited = ("source_language", "target_language")
+    inherited = ("source_language", "target_language", "direction")
     presets = ("tiny", "small")
     steps_in_budget = 2000
     length = ("max_tokens", 1)
@@ -37,14 +37,18 @@ class TranslationTask(Task):
         super().check(built)
         if not built["tokenizer"].joint and built["model"].tie == "all":
             raise ConfigError("tokenizer.joint=false: two vocabularies cannot be tied; add --set model.tie=output")
+        if not built["tokenizer"].joint and built["data"].direction == "both":
+            raise ConfigError("tokenizer.joint=false: a model of both directions has one vocabulary; leave it out")
 
     def about(self, values: Values) -> dict[str, Any]:
         data = values["data"]
-        return {"languages": {"source": data["source_language"], "target": data["target_language"]}}
+        both = {"direction": data["direction"]} if "direction" in data else {}
+        return {"languages": {"source": data["source_language"], "target": data["target_language"], **both}}
 
     def describe(self, card: Mapping[str, Any]) -> list[tuple[str, str]]:
         source, target = (card["languages"][side] or "?" for side in ("source", "target"))
-        return [("languages", f"{source} → {target}"), *super().describe(card)]
+        arrow = "↔" if card["languages"].get("direction") == "both" else "→"
+        return [("languages", f"{source} {arrow} {target}"), *super().describe(card)]
 
 
 TASK = TranslationTask()

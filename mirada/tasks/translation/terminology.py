@@ -241,12 +241,14 @@ class _Placing:
             for token in self.translator.source.tokens(mark + job.sentence)
         ]
         target = [(token.start, token.end) for token in self.translator.target.tokens(text)]
-        if attention.shape[0] != len(target) + 1 or attention.shape[1] < len(source):
+        if attention.shape[0] != len(target) + 1 or attention.shape[1] < len(job.piece.tag) + len(source):
             return None
         rows = _overlap(words, target)  # [T', T]
         rows /= np.maximum(rows.sum(1, keepdims=True), 1)
         columns = _overlap(_spans(job.sentence), source)  # [S', S]
-        return np.asarray(rows @ attention[: len(target), : len(source)] @ columns.T, np.float32)
+        first = len(job.piece.tag)
+        looked = attention[: len(target), first : first + len(source)]
+        return np.asarray(rows @ looked @ columns.T, np.float32)
 
 
 def _torch(engine: Engine) -> TorchEngine:

@@ -11,6 +11,7 @@ from typing import Any
 from mirada.data.checks import has_invalid_bytes
 from mirada.data.language import UNSPACED
 from mirada.data.profile import SEVERAL
+from mirada.data.tokenizer_learning import SYNTHETIC
 from mirada.decoding import DecodeConfig, Hypothesis
 from mirada.engines import Engine
 from mirada.errors import InputError
@@ -20,7 +21,7 @@ from mirada.tasks.model import GeneratedText
 from mirada.tasks.translation.data import TranslationPreprocessor
 from mirada.tasks.translation.flags import FLAGS, is_copy, other_language
 from mirada.tasks.translation.memory import Match, Recall, recall
-from mirada.tasks.translation.pieces import Cutter, Find, Piece, stripped
+from mirada.tasks.translation.pieces import ONE_WAY, Cutter, Find, Piece, Way, stripped
 from mirada.tasks.translation.search import Search
 from mirada.tasks.translation.terminology import impose
 
@@ -107,9 +108,9 @@ class Translator:
         self.source, self.target = preprocessor.source, preprocessor.target
         self.search = Search(engine, self.source, self.target, max_length)
         self.profile = preprocessor.profile
-        self.cutter = Cutter(preprocessor.profile, preprocessor.masks, language)
-        self.longest = max_length - 1
-        """The most source tokens that the model takes, without EOS."""
+        self.cutter = Cutter(preprocessor.profile, preprocessor.masks)
+        self.longest = max_length - 1 - any(tag != SYNTHETIC for tag in self.source.tags)
+        """The most source tokens that the model takes, without EOS and the tag of a direction."""
 
     @property
     def engine(self) -> Engine:
@@ -128,14 +129,17 @@ class Translator:
         progress: Callable[[int], None] = lambda done: None,
         terms: Find | None = None,
         memory: Recall | None = None,
+        way: Way = ONE_WAY,
     ) -> list[Translation]:
         """Translate texts sentence by sentence (unless `config.split` is false), keeping the white space between them.
 
         A blank text gives a blank one. A sentence that is too long for the model is split at a comma or a space; where
         it has none the text is refused (`Translation.problem`). `progress` gets the number of texts that are done.
-        `terms` finds the terms of a glossary in a sentence, `memory` finds sentences that were translated before.
+        `terms` finds the terms of a glossary in a sentence, `memory` finds sentences that were translated before; `way`
+        is the direction, for a model of two.
         """
-        work = self._cut(texts, self._forced(prefix), self.splits(config), terms)
+        way = Way(language=self.language) if way is ONE_WAY else way
+        work = self._cut(texts, self._forced(prefix), self.splits(config), way, terms)
         pieces = [piece for found in work for piece in found.pieces]
         if memory is not None:
             recall(texts, work, memory)
@@ -144,7 +148,7 @@ class Translator:
         if terms is not None:
             impose(self, work, terms, config)
         self.search.finish(pieces, config)
-        return [self._join(text, found) for text, found in zip(texts, work, strict=True)]
+        return [self._join(text, found, way.language) for text, found in zip(texts, work, strict=True)]
 
     def splits(self, config: DecodeConfig) -> bool:
         """Whether texts are split into sentences: unless told, if the model was trained on single ones."""
@@ -163,14 +167,16 @@ class Translator:
 
     # ── cutting ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _cut(self, texts: Sequence[str], prefix: list[int], split: bool, terms: Find | None = None) -> list[_Text]:
+    def _cut(
+        self, texts: Sequence[str], prefix: list[int], split: bool, way: Way, terms: Find | None = None
+    ) -> list[_Text]:
         """Cut the texts into pieces that the model can take; `terms` of a glossary are no unknown names."""
         work = [_Text(problem=_fault(text)) for text in texts]
         waiting = []
         for number, (text, found) in enumerate(zip(texts, work, strict=True)):
             if not found.problem:
                 found.mark = self._mark(text)
-                waiting += list(self.cutter.cut(number, text, split, terms))
+                waiting += list(self.cutter.cut(number, text, split, way.language, terms))
         self._encode(waiting, work)
         for piece in waiting:
             found = work[piece.text]
@@ -187,6 +193,8 @@ class Translator:
                     f"{self.longest:,}"
                 )
             found.pieces += [part for part in pieces if part.ids]  # none if all of it is invisible
+            for part in pieces if not found.mark else ():
+                part.tag, part.ids[:0] = way.tag, way.tag
         for found in work:
             if found.problem:
                 found.pieces, found.notes = [], []
@@ -221,9 +229,9 @@ class Translator:
             self._encode(halves, work)
             waiting += reversed(halves)
 
-    def attend(self, text: str, config: DecodeConfig) -> tuple[list[int], Hypothesis]:
+    def attend(self, text: str, config: DecodeConfig, way: Way = ONE_WAY) -> tuple[list[int], Hypothesis]:
         """The source ids of one sentence and its best hypothesis, with the attention weights that chose it."""
-        (found,) = self._cut([text], [], split=False)
+        (found,) = self._cut([text], [], False, way)
         if len(found.pieces) != 1:
             fault = found.problem or (f"has more than {self.longest:,} tokens" if found.pieces else "is empty")
             raise InputError(f"attention is shown for one sentence at a time: the text {fault}")
@@ -238,7 +246,7 @@ class Translator:
 
     # ── joining ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _join(self, text: str, found: _Text) -> Translation:
+    def _join(self, text: str, found: _Text, language: str | None) -> Translation:
         """Join the translations of a text's pieces with what is between them, white space and tags."""
         pieces = found.pieces
         if found.problem or not pieces:
@@ -259,7 +267,7 @@ class Translator:
         flags = set().union(*(piece.flags for piece in pieces))
         if is_copy(text, options[0][0]):
             flags.add("copied")
-        if other_language(self.language, text, self.profile):
+        if other_language(language, text, self.profile):
             flags.add("language")
         return Translation(
             *options[0],

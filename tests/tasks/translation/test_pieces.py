@@ -11,7 +11,7 @@ from tests.data.test_profile import PROFILE
 
 
 def cut(text: str, *, profile: Profile | None = PROFILE, masks: bool = True, split: bool = True) -> list[Piece]:
-    return list(Cutter(profile, masks, "en").cut(0, text, split))
+    return list(Cutter(profile, masks).cut(0, text, split, "en"))
 
 
 def read(text: str) -> list[str]:
