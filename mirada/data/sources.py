@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
-from pydantic import Field, SerializerFunctionWrapHandler, field_validator, model_serializer, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from mirada.config import Section, Values
 from mirada.data.language import code_fault, primary
@@ -117,12 +117,6 @@ class DataConfig(TableSection):
     def languages(self) -> tuple[str, str]:
         """Source and target, as far as they are known."""
         return self.source_language or "", self.target_language or ""
-
-    @model_serializer(mode="wrap")
-    def _without_one_direction(self, values: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave the direction out where there is one only, so that such bundles stay what they were."""
-        found: dict[str, Any] = values(self)
-        return {key: value for key, value in found.items() if key != "direction" or value != "forward"}
 
     @property
     def wanted(self) -> Wanted:

@@ -29,7 +29,7 @@ def test_train_translate_evaluate_info(tmp_path: Path) -> None:
     assert "held out" in done.stderr
     assert "estimate:" in done.stderr
     assert {p.name for p in (tmp_path / "b").iterdir()} == {
-        "model.safetensors", "tokenizer.json", "config.yaml", "card.json", "curves.png", "data", "run",
+        "model.safetensors", "tokenizer.json", "profile.json", "config.yaml", "card.json", "curves.png", "data", "run",
     }  # fmt: skip
     assert {p.name for p in (tmp_path / "b" / "data").iterdir()} == {"dev.jsonl", "excluded.tsv"}
     assert {p.name for p in (tmp_path / "b" / "run").iterdir()} >= {"config.yaml", "log.jsonl", "data", "checkpoints"}

@@ -136,7 +136,7 @@ def translate(
 ) -> None:
     """Translate texts, the lines of a file, or standard input, one line per line; or a document.
 
-    Of a document (--file page.html) only the text changes: markup, code, links and time codes stay as they are.
+    In a document (--file page.html) only the text changes: markup, code, links and time codes stay as they are.
     In a gettext catalog (--file app.po) untranslated entries are filled and marked fuzzy; the rest stays as it is.
     An interrupted translation to a file is kept in <out>.partial, and the same command continues it.
     """

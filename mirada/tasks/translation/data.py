@@ -40,7 +40,7 @@ LEARN_FROM = 2_000_000
 """Sentences a tokenizer is learned from at most; a larger corpus is sampled evenly."""
 LANGUAGE_SAMPLE = 5000
 """Pairs whose languages are looked at, unless those in a wrong one are to be left out."""
-MASK_SAMPLE, ENOUGH_MASKED = 20_000, 300
+MASK_SAMPLE, ENOUGH_MASKED = 20_000, 500
 """Pairs that are looked at to tell how many have something to copy, and how many must have."""
 FINAL_SENTENCES = 2000
 """Dev sentences that the scores of a finished training are measured on, at most."""

@@ -42,7 +42,7 @@ class TranslationTask(Task):
 
     def about(self, values: Values) -> dict[str, Any]:
         data = values["data"]
-        both = {"direction": data["direction"]} if "direction" in data else {}
+        both = {"direction": "both"} if data.get("direction") == "both" else {}
         return {"languages": {"source": data["source_language"], "target": data["target_language"], **both}}
 
     def describe(self, card: Mapping[str, Any]) -> list[tuple[str, str]]:
