@@ -72,8 +72,15 @@ def spans(text: str, is_name: Callable[[str, int], bool] | None = None) -> list[
             if kind == "address":
                 end = start + len(without_punctuation(match[0]))
             if end > start and not _CLOCK.fullmatch(match[0]):
-                found.append(Span(start, end, kind))
+                found.append(Span(start, end, kind) if match[0][0] == "<" else _with_brackets(text, start, end, kind))
     return sorted([*found, *_names(text, found, is_name)]) if is_name is not None else found
+
+
+def _with_brackets(text: str, start: int, end: int, kind: str) -> Span:
+    """A span with the brackets that enclose nothing else: (12:30) is copied as a whole."""
+    alone = start < 2 or text[start - 2].isspace()
+    enclosed = start and f"{text[start - 1]}{text[end : end + 1]}" in ("()", "[]")
+    return Span(start - 1, end + 1, kind) if alone and enclosed else Span(start, end, kind)
 
 
 def _names(text: str, taken: Sequence[Span], is_name: Callable[[str, int], bool]) -> list[Span]:

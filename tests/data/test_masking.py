@@ -30,6 +30,7 @@ def texts(text: str) -> list[str]:
         ("ask @someone about #something", ["@someone", "#something"]),
         ("\ue001 is the user's own", ["\ue001"]),
         ("I have 1 dog and 42 cats for $5, 3% of 7", ["42", "$5", "3%"]),  # a noun depends on small numbers
+        ("my home (18:52), [a@b.org] and f(12)", ["(18:52)", "[a@b.org]", "12"]),
         ("at 5PM in the 1990s, the 3rd and/or km/h", []),
         ("No spans here. None, at all?", []),
     ],
