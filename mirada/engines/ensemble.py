@@ -11,7 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -63,3 +66,12 @@ class EnsembleEngine(TorchEngine):
 
     def __init__(self, networks: Sequence[Generator], device: torch.device, precision: str = "float32"):
         super().__init__(Ensemble(networks), device, precision=precision)
+        self._members = [TorchEngine(network, device, precision=precision) for network in networks]
+
+    def score(self, sources: Sequence[Any], targets: Sequence[Sequence[int]]) -> list[list[float]]:
+        found = zip(*(member.score(sources, targets) for member in self._members), strict=True)
+        return [np.log(np.exp(rows).mean(0)).tolist() for rows in found]
+
+    def attention(self, sources: Sequence[Any], targets: Sequence[Sequence[int]]) -> list[npt.NDArray[np.float32]]:
+        found = zip(*(member.attention(sources, targets) for member in self._members), strict=True)
+        return [np.stack(weights).mean(0) for weights in found]

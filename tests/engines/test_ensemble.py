@@ -141,3 +141,11 @@ def test_other_tokenizers_and_tasks_are_refused(
         mirada.load(f"{trained.path}+{bag.path}")
     with pytest.raises(UsageError, match="ensembles are for translators"):
         mirada.load(f"{bag.path}+{bag.path}")
+
+
+def test_an_ensemble_measures_words_and_places_tags(trained: TranslationModel) -> None:
+    both = mirada.load(f"{trained.path}+{trained.path}", TranslationModel)
+    text = "el <b>gato</b> ve el tren"
+    one, other = (model.translate(text, words=True) for model in (trained, both))
+    assert str(other) == str(one) == "the <b>cat</b> sees the train"
+    assert [p for _, p in other.words] == pytest.approx([p for _, p in one.words], abs=1e-4)
