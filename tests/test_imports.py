@@ -45,6 +45,7 @@ LAYERS = [
     ["tasks.*.report"],
     ["demo"],
     ["cli"],
+    ["tasks.*.command_files"],
     ["tasks.*.command"],
 ]
 LAYER = {name: number for number, names in enumerate(LAYERS) for name in names}
