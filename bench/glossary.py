@@ -31,7 +31,6 @@ from mirada.data.sources import DataConfig
 from mirada.device import keep_memory
 from mirada.metrics.translation import bleu, bleu_tokenizer
 from mirada.tasks.translation import terminology
-from mirada.tasks.translation.constrained import retrace
 from mirada.tasks.translation.data import read_examples
 from mirada.tasks.translation.glossary import Required, missing
 from mirada.tasks.translation.model import TranslationModel
@@ -52,24 +51,24 @@ class Term(NamedTuple):
 
 def aligned(model: TranslationModel, sources: Sequence[str], references: Sequence[str]) -> list[Term]:
     """Pairs of words that attend to each other most, of words that one sentence has."""
-    translator, network = model.translator, model.network
+    translator, engine = model.translator, model.translator.engine
     ids, given = translator.source.encode(sources), translator.target.encode(references)
     lengths = [len(one) + len(other) for one, other in zip(ids, given, strict=True)]
     count = Counter(word for text in sources for word in {part.lower() for part in re.findall(r"\w+", text)})
     found = []
     for numbers in similar(lengths, 4000):
-        traced = retrace(network, model.device, [ids[n] for n in numbers], [given[n] for n in numbers])
-        for number, (_, attention) in zip(numbers, traced, strict=True):
+        looked = engine.attention([ids[n] for n in numbers], [given[n] for n in numbers])
+        for number, attention in zip(numbers, looked or (), strict=looked is not None):
             source, target = sources[number], references[number]
             one, other = terminology._spans(source), terminology._spans(target)
-            if attention is None or not one or not other:
+            if not one or not other:
                 continue
             tokens = [(token.start, token.end) for token in translator.target.tokens(target)]
             rows = terminology._overlap(other, tokens)
             columns = terminology._overlap(
                 one, [(token.start, token.end) for token in translator.source.tokens(source)]
             )
-            weights = attention.numpy()[: len(tokens), : columns.shape[1]]
+            weights = attention[: len(tokens), : columns.shape[1]]
             table = (rows / rows.sum(1, keepdims=True)) @ weights @ columns.T
             for row, (start, end) in enumerate(other):
                 column = int(table[row].argmax())

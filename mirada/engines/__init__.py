@@ -12,6 +12,9 @@ import numpy.typing as npt
 
 from mirada.decoding import DecodeConfig, Hypothesis
 
+Looked = list[npt.NDArray[np.float32]] | None
+"""Attention weights, a matrix for each pair of a source and a target."""
+
 
 @dataclass(frozen=True)
 class GenerationSettings:
@@ -55,10 +58,10 @@ class Engine(ABC):
         """The log probability of each token of the targets, EOS included, given the sources."""
         raise NotImplementedError
 
-    def attention(self, sources: Sequence[Any], targets: Sequence[Sequence[int]]) -> list[npt.NDArray[np.float32]]:
+    def attention(self, sources: Sequence[Any], targets: Sequence[Sequence[int]]) -> Looked:
         """How much each token of a target looks at each of its source when it is chosen, ends included: [T+1, S+1].
 
-        It is the mean over all layers and heads; a model without attention looks at all tokens alike.
+        It is the mean over all layers and heads; None if the model has no attention.
         """
         raise NotImplementedError
 

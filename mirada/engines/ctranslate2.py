@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
@@ -27,7 +26,7 @@ from mirada import __version__
 from mirada.contracts import BOS, EOS, PAD
 from mirada.data.tokenizer_learning import UNK
 from mirada.decoding import Hypothesis
-from mirada.engines import Engine, GenerationSettings
+from mirada.engines import Engine, GenerationSettings, Looked
 from mirada.errors import UsageError
 from mirada.files import cache_folder
 from mirada.models.transformer import Transformer
@@ -86,7 +85,7 @@ class CTranslate2Engine(Engine):
     def score(self, sources: Sequence[Any], targets: Sequence[Sequence[int]]) -> list[list[float]]:
         return self.fallback.score(sources, targets)
 
-    def attention(self, sources: Sequence[Any], targets: Sequence[Sequence[int]]) -> list[npt.NDArray[np.float32]]:
+    def attention(self, sources: Sequence[Any], targets: Sequence[Sequence[int]]) -> Looked:
         return self.fallback.attention(sources, targets)
 
     def _search(

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from mirada.contracts import Batch, Generator, State, Step
+from mirada.engines import Looked
 from mirada.engines.torch import TorchEngine
 
 
@@ -72,6 +72,7 @@ class EnsembleEngine(TorchEngine):
         found = zip(*(member.score(sources, targets) for member in self._members), strict=True)
         return [np.log(np.exp(rows).mean(0)).tolist() for rows in found]
 
-    def attention(self, sources: Sequence[Any], targets: Sequence[Sequence[int]]) -> list[npt.NDArray[np.float32]]:
-        found = zip(*(member.attention(sources, targets) for member in self._members), strict=True)
-        return [np.stack(weights).mean(0) for weights in found]
+    def attention(self, sources: Sequence[Any], targets: Sequence[Sequence[int]]) -> Looked:
+        given = [member.attention(sources, targets) for member in self._members]
+        found = [looked for looked in given if looked is not None]
+        return [np.stack(weights).mean(0) for weights in zip(*found, strict=True)] if found else None

@@ -7,15 +7,13 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from mirada.contracts import EOS, Batch, GenerativeNetwork, Generator, State, Step
 from mirada.data.batching import collate, collate_pairs
 from mirada.decoding import Hypothesis, decode, decoding
-from mirada.engines import Engine, GenerationSettings
+from mirada.engines import Engine, GenerationSettings, Looked
 from mirada.parts import recording
 from mirada.precision import arithmetic
 
@@ -62,14 +60,15 @@ class TorchEngine(Engine):
         return [row[: len(target) + 1] for row, target in zip(log_p.tolist(), targets, strict=True)]
 
     @torch.inference_mode()
-    def attention(self, sources: Sequence[Any], targets: Sequence[Sequence[int]]) -> list[npt.NDArray[np.float32]]:
+    def attention(self, sources: Sequence[Any], targets: Sequence[Sequence[int]]) -> Looked:
         assert isinstance(self.network, GenerativeNetwork)
         batch = collate_pairs(sources, targets).to(self.device)
         with recording("decoder.*.cross.weights", "attention.weights") as recorder:
             self.network.hidden(batch)
         layers = [weights.float().mean(1) for weights in recorder.tensors.values()]  # [B, T, S] each
-        shape = (batch.size, batch.target_output.shape[1], batch.source.shape[1])
-        mean = torch.stack(layers).mean(0).cpu().numpy() if layers else np.ones(shape, np.float32)
+        if not layers:
+            return None
+        mean = torch.stack(layers).mean(0).cpu().numpy()
         sizes = zip(targets, sources, strict=True)
         return [mean[row, : len(target) + 1, : len(source) + 1] for row, (target, source) in enumerate(sizes)]
 

@@ -256,30 +256,3 @@ def _settled(one: Sought, length: int, config: DecodeConfig) -> bool:
         return False
     worst = sorted((hypothesis.score for hypothesis in one.ended), reverse=True)[config.beam - 1]
     return worst >= max((each.score / length**config.length_penalty for each in one.open), default=NEVER)
-
-
-@torch.inference_mode()
-def retrace(
-    network: Generator, device: torch.device, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
-) -> list[tuple[Tensor, Tensor | None]]:
-    """The log probabilities [T+1] of each target's tokens and EOS, and the attention [T+1, S] they paid the source.
-
-    The attention is the average of all layers and heads, which aligns words well; None if the model has none.
-    """
-    step = network.start(collate(sources).to(device), attention=True)
-    longest = max(map(len, targets)) + 1
-    given = torch.tensor([[*ids, EOS, *[EOS] * (longest - len(ids))] for ids in targets], device=device)
-    values, weights = [], []
-    for place in range(longest):
-        chosen = given[:, place]
-        values.append(step.logits.float().log_softmax(-1).gather(1, chosen.unsqueeze(1)).squeeze(1))
-        if step.attention is not None:
-            weights.append(step.attention.float().mean((1, 2)))  # [B, S]
-        if place + 1 < longest:
-            step = network.step(chosen, step.state)
-    log_p = torch.stack(values, 1).cpu()  # [B, T+1]
-    seen = torch.stack(weights, 1).cpu() if weights else None  # [B, T+1, S]
-    return [
-        (log_p[row, : len(ids) + 1], None if seen is None else seen[row, : len(ids) + 1])
-        for row, ids in enumerate(targets)
-    ]

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from mirada.data.batching import similar
 from mirada.data.masking import MARKERS
 from mirada.data.tokenizer import Tokenizer
@@ -131,10 +133,11 @@ class Search:
             [*piece.tag, *(token.id for token in tokens)] for (piece, _, _), tokens in zip(wanted, sources, strict=True)
         ]
         looked = self.engine.attention(read, ids) if wanted else []
-        for (piece, place, text), source, target, weights in zip(wanted, sources, targets, looked, strict=True):
+        for row, ((piece, place, text), source, target) in enumerate(zip(wanted, sources, targets, strict=True)):
             here, there = ([(token.start, token.end) for token in tokens] for tokens in (source, target))
             first = len(piece.tag)
-            weights = weights[: len(there), first : first + len(here)]
+            alike = np.ones((len(there), len(here)), np.float32)  # a model without attention says nothing
+            weights = alike if looked is None else looked[row][: len(there), first : first + len(here)]
             placed = put_back(piece.tags, piece.masked.text, here, text, there, weights)
             piece.best[place] = placed, piece.best[place][1]
 

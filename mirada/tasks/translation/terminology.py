@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,7 @@ from mirada.decoding import DecodeConfig
 from mirada.engines import Engine
 from mirada.engines.torch import TorchEngine
 from mirada.precision import arithmetic
-from mirada.tasks.translation.constrained import Constraints, Sought, Speller, retrace, search
+from mirada.tasks.translation.constrained import Constraints, Sought, Speller, search
 from mirada.tasks.translation.glossary import Required, missing, places
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ CELLS = 1024
 
 Best = list[tuple[str, float]]
 """Translations with their scores, best first."""
+Ids = Sequence[Sequence[int]]
+Answer = TypeVar("Answer")
 
 
 @dataclass
@@ -124,9 +126,9 @@ class _Placing:
             if one is not None
             for text, score in self._likely(job, one)
         ]
-        seen = self._retraced([job for job, _, _ in likely], [text for _, text, _ in likely])
+        seen = self._attention([job for job, _, _ in likely], [text for _, text, _ in likely])
         found: dict[int, Best] = {id(job): [] for job in jobs}
-        for (job, text, score), (_, attention) in zip(likely, seen, strict=True):
+        for (job, text, score), attention in zip(likely, seen, strict=True):
             if self._stands_for_source(job, text, attention) and len(found[id(job)]) < len(job.piece.best):
                 found[id(job)].append((text, score))
         return [found[id(job)] for job in jobs]
@@ -193,32 +195,40 @@ class _Placing:
         rounds = max((len(jobs[number].required) for number, _, _ in given), default=0)
         for _ in range(rounds):
             open_ = [place for place, (number, _, _) in enumerate(given) if jobs[number].lacks(texts[place])]
-            seen = self._retraced([jobs[given[place][0]] for place in open_], [texts[place] for place in open_])
-            for place, (_, attention) in zip(open_, seen, strict=True):
+            seen = self._attention([jobs[given[place][0]] for place in open_], [texts[place] for place in open_])
+            for place, attention in zip(open_, seen, strict=True):
                 job = jobs[given[place][0]]
                 texts[place] = self._replace(job, texts[place], attention)
-        scored = self._retraced([jobs[number] for number, _, _ in given], texts)
+        scores = self._scores([jobs[number] for number, _, _ in given], texts)
         return [
             (text, old if score is None else score)
-            for text, (_, _, old), (score, _) in zip(texts, given, scored, strict=True)
+            for text, (_, _, old), score in zip(texts, given, scores, strict=True)
         ]
 
-    def _retraced(
-        self, jobs: Sequence[_Job], texts: Sequence[str]
-    ) -> list[tuple[float | None, npt.NDArray[np.float32] | None]]:
-        """The score of each translation, and the attention of its tokens; nothing if it is too long for the model."""
-        found: list[tuple[float | None, npt.NDArray[np.float32] | None]] = [(None, None) for _ in texts]
+    def _attention(self, jobs: Sequence[_Job], texts: Sequence[str]) -> list[npt.NDArray[np.float32] | None]:
+        """The attention of each translation's tokens, where there is any."""
+        return self._asked(self.engine.attention, jobs, texts)
+
+    def _scores(self, jobs: Sequence[_Job], texts: Sequence[str]) -> list[float | None]:
+        """The score of each translation, as in a search: without its prefix."""
+        scores: list[float | None] = []
+        for job, found in zip(jobs, self._asked(self.engine.score, jobs, texts), strict=True):
+            own = None if found is None else found[len(job.piece.prefix) :]
+            scores.append(None if own is None else sum(own) / max(1, len(own)) ** self.config.length_penalty)
+        return scores
+
+    def _asked(
+        self, ask: Callable[[Ids, Ids], Sequence[Answer] | None], jobs: Sequence[_Job], texts: Sequence[str]
+    ) -> list[Answer | None]:
+        """What an engine says of each translation; nothing of one that is too long for the model."""
+        found: list[Answer | None] = [None] * len(texts)
         ids = self.translator.target.encode(texts)
         fit = [number for number, each in enumerate(ids) if len(each) < self.translator.max_length]
-        with arithmetic(self.engine.precision, self.engine.device):
-            for group in similar([len(jobs[number].piece.ids) for number in fit], CELLS):
-                chosen = [fit[place] for place in group]
-                sources, targets = [jobs[number].piece.ids for number in chosen], [ids[number] for number in chosen]
-                traced = retrace(self.engine.network, self.engine.device, sources, targets)
-                for number, (log_p, weights) in zip(chosen, traced, strict=True):
-                    own = log_p[len(jobs[number].piece.prefix) :]  # as in a search, without the prefix
-                    score = float(own.sum()) / max(1, len(own)) ** self.config.length_penalty
-                    found[number] = score, None if weights is None else weights.numpy()
+        for group in similar([len(jobs[number].piece.ids) for number in fit], CELLS):
+            chosen = [fit[place] for place in group]
+            answers = ask([jobs[number].piece.ids for number in chosen], [ids[number] for number in chosen])
+            for number, answer in zip(chosen, answers or (), strict=answers is not None):
+                found[number] = answer
         return found
 
     def _replace(self, job: _Job, text: str, attention: npt.NDArray[np.float32] | None) -> str:
