@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from mirada.tasks.translation.model import TranslationModel
 
 
+Options = dict[str, Any]
+"""Options by their names."""
+
+
 def register(app: Program) -> None:
     app.command(panel=USE)(translate)
 
@@ -139,20 +143,13 @@ def translate(
     from mirada.tasks.translation.model import TranslationModel
 
     kind = "lines" if file is None or texts or as_text else _kind(file)
-    if kind != "lines" and prefix:
-        raise UsageError(f"--prefix {prefix}: cannot be used with a document or catalog; leave it out")
-    for asked, flag in ((keep_damaged, "--keep-damaged"), (skip_broken, "--skip-broken"), (force, "--force")):
-        if asked and kind != "catalogs":
-            raise UsageError(f"{flag}: is about gettext catalogs (--file app.po, --file locale); leave it out")
-    for asked, flag in ((flags, "--flags"), (words, "--words")):
-        if asked and kind != "lines":
-            raise UsageError(f"{flag}: is about lines of text; leave it out for documents and catalogs")
+    lines_only = {"--prefix": prefix, "--flags": flags, "--words": words}
+    catalogs_only = {"--keep-damaged": keep_damaged, "--skip-broken": skip_broken, "--force": force}
+    _check_kind(kind, lines_only, catalogs_only, {"--columns": columns})
     if words and not json_:
         raise UsageError("--words: is shown with --json; add it, or leave it out")
     if flags and (n_best or 1) > 1:
         raise UsageError("--flags: is for one translation a line; leave out --n-best, or use --json")
-    if columns and kind != "document":
-        raise UsageError(f"--columns {columns}: is about tables (--file table.csv, .tsv or .jsonl); leave it out")
     given = Given(texts, file, as_text=as_text or kind != "lines")
     check_new(out, "--out", packed=kind == "document")
     how = {"engine": engine, "quantize": quantize, "precision": precision}
@@ -184,6 +181,19 @@ def _kind(file: Path) -> str:
 
     kind = "po" if file.is_dir() else foreign(file)
     return "catalogs" if kind == "po" else "document" if kind and kind in formats() else "lines"
+
+
+def _check_kind(kind: str, lines: Options, catalogs: Options, documents: Options) -> None:
+    """Refuse options that are for another kind of input."""
+    meant = {
+        "lines": (lines, "is about lines of text; leave it out for documents and catalogs"),
+        "catalogs": (catalogs, "is about gettext catalogs (--file app.po, --file locale); leave it out"),
+        "document": (documents, "is about tables (--file table.csv, .tsv or .jsonl); leave it out"),
+    }
+    for other, (options, why) in meant.items():
+        for name, value in options.items():
+            if value and kind != other:
+                raise UsageError(f"{name}{f' {value}' if isinstance(value, str) else ''}: {why}")
 
 
 def _direction(model: TranslationModel, to: str | None, given: Given, out: Path | None, kind: str) -> str | None:
