@@ -130,6 +130,7 @@ class Switches:
     positions: bool = True  # position encodings, added or rotary
     residual_off: frozenset[str] = frozenset()  # paths of residual connections to cut: encoder.0.add_self
     heads_off: frozenset[tuple[str, int]] = frozenset()  # (path, head) pairs that contribute nothing
+    layers_off: frozenset[str] = frozenset()  # paths of layers that pass their input on: encoder.1
 
     def disabled_heads(self, path: str) -> list[int]:
         """The heads of one attention that are switched off."""
@@ -166,6 +167,9 @@ def _check(network: nn.Module, switches: Switches) -> None:
     for path in sorted(switches.residual_off):
         if path not in parts or "residual_off" not in parts[path].honours:
             raise UsageError(f"switch residual_off={path}: {name} has no residual connection of that path")
+    for path in sorted(switches.layers_off):
+        if path not in parts or "layers_off" not in parts[path].honours:
+            raise UsageError(f"switch layers_off={path}: {name} has no Transformer layer of that path")
     for path, head in sorted(switches.heads_off):
         heads = getattr(parts[path], "heads", 0) if path in parts and "heads_off" in parts[path].honours else 0
         if not 0 <= head < heads:
