@@ -1,0 +1,161 @@
+// The page: its header, the sentence, the tabs, and what all views share: the model, its translation, its trace.
+
+import {element} from "./elements.js";
+import {State, SHELL_DEFAULTS} from "./state.js";
+import {packedModels} from "./blobs.js";
+import {RunningModel} from "./model.js";
+import {textOf, numberText, preferredLanguage} from "./i18n/strings.js";
+import {VIEWS} from "./views/all.js";
+import {Shell} from "./shell.js";
+
+/** A computation for a sentence, model or switch that is no longer chosen; whoever waits for it stops. */
+export class Superseded extends Error {}
+
+export class App {
+  #views = new Map(); // view class → view, made when it is first shown
+  #kept = new Map(); // results by what they were computed from
+  #timer = 0;
+
+  constructor(entries) {
+    this.models = entries.map((entry, number) => new RunningModel(entry, number));
+    this.state = new State(Object.assign({}, SHELL_DEFAULTS, ...VIEWS.map((view) => view.defaults ?? {})));
+    this.shell = new Shell(this);
+  }
+
+  // ── what views ask ──────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** The values of the state; `set` changes them. */
+  get values() {
+    return this.state.values;
+  }
+
+  set(changes) {
+    this.state.set(changes);
+  }
+
+  /** The model that is chosen. */
+  get model() {
+    return this.models[this.values.model] ?? this.models[0];
+  }
+
+  /** What the file says of it. */
+  get entry() {
+    return this.model.entry;
+  }
+
+  /** What it says of itself (`session.describe()`), once it is open. */
+  get description() {
+    return this.model.description;
+  }
+
+  get text() {
+    return this.values.text || this.entry.sentence;
+  }
+
+  get language() {
+    return this.values.lang || preferredLanguage();
+  }
+
+  /** A text of the page in the reader's language. */
+  t(key, values) {
+    return textOf(this.language, key, values);
+  }
+
+  number(value, digits) {
+    return numberText(this.language, value, digits);
+  }
+
+  /** The n-best translations (or continuations) of the sentence, and the search that found them. */
+  generation(model = this.model) {
+    const {beam, prefix, switches} = this.values;
+    const width = beam || model.entry.decode.beam;
+    return this.computed(model, "generate", this.text, {beam: width, nBest: width, prefix, switches});
+  }
+
+  /** Every tensor of the pass over the sentence and the chosen translation. */
+  async trace(model = this.model) {
+    let target = null;
+    if (model.description.generates) {
+      const {hypotheses} = await this.generation(model);
+      target = (hypotheses[this.values.best] ?? hypotheses[0]).ids;
+    }
+    return this.computed(model, "trace", this.text, {target, switches: this.values.switches});
+  }
+
+  /**
+   * A verb of the session, computed once for the same arguments. Throws `Superseded` if the sentence, the model or
+   * the switches changed while it was computed.
+   */
+  async computed(model, verb, ...given) {
+    const asked = this.#asked();
+    const key = JSON.stringify([model.number, verb, given]);
+    if (!this.#kept.has(key)) {
+      const result = model.call(verb, ...given);
+      result.catch(() => this.#kept.delete(key));
+      this.#kept.set(key, result);
+      if (this.#kept.size > KEPT_RESULTS) this.#kept.delete(this.#kept.keys().next().value);
+    }
+    const result = await this.#kept.get(key).catch((error) => {
+      throw this.#asked() === asked ? error : new Superseded();
+    });
+    if (this.#asked() !== asked) throw new Superseded();
+    return result;
+  }
+
+  #asked() {
+    const {model, beam, prefix, switches, best} = this.values;
+    return JSON.stringify([model, this.text, beam, prefix, switches, best]);
+  }
+
+  // ── showing ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** The views that fit the model. */
+  get fitting() {
+    return VIEWS.filter((view) => view.fits(this));
+  }
+
+  async start(root) {
+    root.replaceChildren(this.shell.element);
+    this.state.listen((values, before) => this.#changed(values, before));
+    await this.refresh();
+  }
+
+  /** Show the state: open the model if need be, then the shell and the view. */
+  async refresh() {
+    const model = this.model;
+    try {
+      model.description ?? this.shell.say(this.t("opening"));
+      await model.open();
+      if (model !== this.model) return;
+      this.shell.update();
+      const view = this.#view();
+      this.shell.show(view.element);
+      await Promise.all([this.shell.showTranslation(), view.update(this.values)]);
+      this.shell.say("");
+    } catch (error) {
+      if (!(error instanceof Superseded)) this.shell.say(this.t("failed", {why: error.message}), true);
+    }
+  }
+
+  #view() {
+    const View = this.fitting.find((view) => view.id === this.values.view) ?? this.fitting[0];
+    if (!this.#views.has(View)) this.#views.set(View, new View(this));
+    return this.#views.get(View);
+  }
+
+  #changed(values, before) {
+    if (values.lang !== before.lang) {
+      this.#views.clear(); // they are made anew in the other language
+      this.shell.renew();
+    }
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.refresh(), values.text === before.text ? 0 : TYPING_PAUSE);
+  }
+}
+
+const KEPT_RESULTS = 24;
+const TYPING_PAUSE = 180; // milliseconds without a key before the sentence is read
+
+if (typeof document !== "undefined" && document.getElementById("page")) {
+  new App(packedModels()).start(document.getElementById("page"));
+}

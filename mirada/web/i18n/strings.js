@@ -1,0 +1,28 @@
+// The texts of the page in three languages, and how numbers are written in them.
+
+import {english} from "./en.js";
+import {spanish} from "./es.js";
+import {portuguese} from "./pt.js";
+
+/** What each language is called by its speakers. */
+export const LANGUAGES = {en: "English", es: "Español", pt: "Português"};
+
+/** Every text by its key, in each language. */
+export const STRINGS = {en: {...english}, es: {...spanish}, pt: {...portuguese}};
+
+/** The language to begin with: the first the browser asks for that there is. */
+export function preferredLanguage(asked = navigator.languages) {
+  return asked.map((tag) => tag.slice(0, 2).toLowerCase()).find((tag) => tag in STRINGS) ?? "en";
+}
+
+/** The text of a key, with {names} replaced by the values. */
+export function textOf(language, key, values = {}) {
+  const text = STRINGS[language][key] ?? STRINGS.en[key];
+  if (text === undefined) throw new Error(`no text for ${key}`);
+  return text.replace(/\{(\w+)\}/g, (_, name) => values[name]);
+}
+
+/** A number as the language writes it, with so many digits after the point. */
+export function numberText(language, value, digits = 2) {
+  return value.toLocaleString(language, {minimumFractionDigits: digits, maximumFractionDigits: digits});
+}
