@@ -63,28 +63,28 @@ export const ALL_ON = {
   layers_off: [], // paths of layers that pass their input on: encoder.1
 };
 
-let switches = ALL_ON;
+let switchesNow = ALL_ON;
 
 /** The switches that hold now. */
 export function activeSwitches() {
-  return switches;
+  return switchesNow;
 }
 
 /** Run a function with parts of a network left out; an Error names a switch that the network cannot honour. */
 export function switched(wanted, run, network = null) {
   if (network !== null) checkSwitches(network, {...ALL_ON, ...wanted});
-  const outer = switches;
-  switches = {...ALL_ON, ...wanted};
+  const outer = switchesNow;
+  switchesNow = {...ALL_ON, ...wanted};
   try {
     return run();
   } finally {
-    switches = outer;
+    switchesNow = outer;
   }
 }
 
 /** The heads of one attention that are switched off. */
 export function disabledHeads(path) {
-  return switches.heads_off.filter(([owner]) => owner === path).map(([, head]) => head);
+  return switchesNow.heads_off.filter(([owner]) => owner === path).map(([, head]) => head);
 }
 
 function checkSwitches(network, wanted) {
