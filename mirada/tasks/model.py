@@ -19,6 +19,7 @@ from mirada.decoding import DecodeConfig
 from mirada.errors import UsageError
 from mirada.inspection.embeddings import Embeddings
 from mirada.inspection.gradients import Fading, fading_of
+from mirada.inspection.snapshots import Snapshot
 from mirada.metrics.score import Evaluation
 from mirada.predictions import Prediction, html_table, ranked
 
@@ -140,6 +141,10 @@ class Model:
     def validate(self, dev: Any, size: int) -> Validation:
         """A quick score on a sample of the dev set, while training."""
         raise NotImplementedError
+
+    def snapshot(self, dev: Any) -> Snapshot | None:
+        """The attention in an example of the dev set, always the same one: a run keeps how it came to be."""
+        return None
 
     def score(self, dev: Any) -> Evaluation:
         """All scores on examples like `Prepared.dev`."""

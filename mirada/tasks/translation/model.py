@@ -26,6 +26,7 @@ from mirada.engines.torch import TorchEngine
 from mirada.errors import UsageError
 from mirada.inspection.attention import CrossAttention
 from mirada.inspection.embeddings import Embeddings
+from mirada.inspection.snapshots import Snapshot
 from mirada.metrics.translation import BothWays, TranslationScores, bleu, bleu_tokenizer, chrf, evaluate
 from mirada.tasks.model import DecodeOptions, GenerativeModel, check_choice, check_text, check_texts
 from mirada.tasks.translation import document_translation as documents
@@ -42,6 +43,7 @@ from mirada.tasks.translation.memory import (
     open_memory,
 )
 from mirada.tasks.translation.pieces import Find, Way
+from mirada.tasks.translation.snapshot import snapshot_of
 from mirada.tasks.translation.translator import Translation, Translator, with_notes
 from mirada.training.losses import TargetTokenLoss
 
@@ -278,6 +280,9 @@ class TranslationModel(GenerativeModel):
             loss = measure(self.network, collate_pairs(*zip(*chosen, strict=True)).to(self.device))
             total, count = total + float(loss.total), count + loss.count
         return total / count if count else float("nan")
+
+    def snapshot(self, dev: Examples) -> Snapshot | None:
+        return snapshot_of(self.network, self.preprocessor, dev, self.directions, self.config["model"]["max_length"])
 
     def _bleu_tokenizer(self, references: Sequence[Sequence[str]], to: str | None = None) -> str:
         return bleu_tokenizer(to or self.config.get("data", {}).get("target_language"), references)
