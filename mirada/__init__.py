@@ -23,12 +23,13 @@ __all__ = [
     "TranslationMemory",
     "TranslationModel",
     "__version__",
+    "explore",
     "load",
     "train",
 ]
 
 if TYPE_CHECKING:
-    from mirada.api import Model, load, train
+    from mirada.api import Model, explore, load, train
     from mirada.errors import MiradaError
     from mirada.predictions import Prediction
     from mirada.tasks.captioning.model import CaptionModel

@@ -1,9 +1,9 @@
 """The ES modules of the page as one script: imports and the word `export` are dropped, the rest is put together.
 
 That is right for modules that keep to a few rules, which are checked: they import names from relative paths without
-renaming them and not in a circle; they export declarations (`export function f`, `export class C`, `export const c`); no
-two declare the same name at top level; and nothing in them needs to be a module (`import.meta`, `await` at top level).
-A module's statements begin in the first column, and nothing else there begins like a statement.
+renaming them and not in a circle; they export declarations (`export function f`, `export class C`, `export const c`);
+no two declare the same name at top level; and nothing in them needs to be a module (`import.meta`, `await` at top
+level). A module's statements begin in the first column, and nothing else there begins like a statement.
 """
 
 from __future__ import annotations

@@ -8,13 +8,14 @@ import html
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from mirada.errors import MiradaError, UsageError
+from mirada.errors import MiradaError, UsageError, counted
 from mirada.explorer.entry import Explored, Packed, pack, reads_text, why_not
 from mirada.explorer.link import WEB, link
 from mirada.explorer.recorded import record
@@ -28,23 +29,48 @@ COMPRESSED = 0.9
 """How much of random numbers is left by gzip, about: a page that must become too large is refused before it is made."""
 
 
-def explore(
+@dataclass(frozen=True)
+class Page:
+    """A page that was written."""
+
+    path: Path
+    size: int
+    """Bytes."""
+    models: list[str]
+    """What it has of each model, in words."""
+
+    def __str__(self) -> str:
+        shown = "; ".join(self.models)
+        return f"{self.path}, {self.size / 1e6:.1f} MB: {shown}. Open it in a browser; it needs no network."
+
+
+def write_page(
     models: Sequence[Explored],
     out: str | Path,
     *,
     sentence: str | None = None,
     traces: Sequence[str] = (),
-    precision: Precision | None = None,
-) -> Path:
+    precision: str | None = None,
+) -> Page:
     """Write the page of a model, or of two that are compared."""
     path = Path(out)
     check_name(path)
-    content = page_of(models, sentence, traces, precision).encode("utf-8")
+    given = _checked(models, sentence, traces, precision)
+    packs = [record(model, traces) if traces else pack(model, sentence, given) for model in models]
+    content = rendered(packs, " · ".join(one.entry["name"] for one in packs)).encode("utf-8")
+    if len(content) > LARGEST:
+        raise _too_large(models, len(content), traces, packs[0].entry["precision"])
     try:
         write_bytes(path, content)
     except OSError as error:
         raise UsageError(f"--out {path}: cannot be written ({error.strerror})") from None
-    return path
+    return Page(path, len(content), [_described(one.entry) for one in packs])
+
+
+def _described(entry: Mapping[str, Any]) -> str:
+    recorded = entry["recorded"]
+    what = f"{counted(len(recorded), 'recorded sentence')}" if recorded else f"weights in {entry['precision']}"
+    return f"{entry['name']} ({entry['architecture']}, {entry['parameters']:,} parameters), {what}"
 
 
 def check_name(path: Path) -> None:
@@ -57,28 +83,14 @@ def check_name(path: Path) -> None:
         raise UsageError(f"--out {path}: is a directory; choose another name")
 
 
-def page_of(
-    models: Sequence[Explored],
-    sentence: str | None = None,
-    traces: Sequence[str] = (),
-    precision: Precision | None = None,
-) -> str:
-    """The page as text."""
-    _check(models, sentence, traces, precision)
-    packs = [record(model, traces) if traces else pack(model, sentence, precision) for model in models]
-    text = rendered(packs, " · ".join(one.entry["name"] for one in packs))
-    if len(text) > LARGEST:
-        raise _too_large(models, len(text), traces, packs[0].entry["precision"])
-    return text
-
-
-def _check(
-    models: Sequence[Explored], sentence: str | None, traces: Sequence[str], precision: Precision | None
-) -> None:
-    """Refuse what no page can be made of, before anything is computed."""
+def _checked(
+    models: Sequence[Explored], sentence: str | None, traces: Sequence[str], precision: str | None
+) -> Precision | None:
+    """Refuse what no page can be made of, before anything is computed; the precision, if one is given."""
     if not 1 <= len(models) <= 2:
         raise UsageError(f"a page shows one model, or two to compare; {len(models)} were given")
-    if precision is not None and precision not in PRECISIONS:
+    wanted = next((one for one in PRECISIONS if one == precision), None)
+    if precision is not None and wanted is None:
         raise UsageError(f"--precision {precision}: there are {', '.join(PRECISIONS)}")
     for given, option in ((sentence, f"--sentence {sentence!r:.40}"), (precision, f"--precision {precision}")):
         if traces and given is not None:
@@ -92,9 +104,10 @@ def _check(
         if not traces and (why := why_not(model)):
             hint = f"; {WAY_OUT}" if reads_text(model) else ""
             raise UsageError(f"{model.path}: {why}{hint}")
-    least = sum(_least_size(model, precision) for model in models)
+    least = sum(_least_size(model, wanted) for model in models)
     if not traces and least > LARGEST:
-        raise _too_large(models, least, traces, precision or suggest_precision(models[0].parameters))
+        raise _too_large(models, least, traces, wanted or suggest_precision(models[0].parameters))
+    return wanted
 
 
 WAY_OUT = 'record what it computes for chosen sentences instead: --trace "…"'
