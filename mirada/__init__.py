@@ -26,11 +26,13 @@ __all__ = [
     "explore",
     "load",
     "train",
+    "without",
 ]
 
 if TYPE_CHECKING:
     from mirada.api import Model, explore, load, train
     from mirada.errors import MiradaError
+    from mirada.parts import without
     from mirada.predictions import Prediction
     from mirada.tasks.captioning.model import CaptionModel
     from mirada.tasks.classification.model import ClassificationModel
@@ -58,6 +60,7 @@ _HOMES = {
     "Translation": "mirada.tasks.translation.translator",
     "TranslationMemory": "mirada.tasks.translation.memory",
     "TranslationModel": "mirada.tasks.translation.model",
+    "without": "mirada.parts",
 }
 
 
