@@ -206,7 +206,8 @@ def in_html(value: Mapping[str, Any]) -> str:
 
 @cache
 def _style() -> str:
-    text = (WEB / "style.css").read_text(encoding="utf-8")
+    sheets = sorted(WEB.glob("*.css"), key=lambda sheet: (sheet.name != "style.css", sheet.name))
+    text = "\n".join(sheet.read_text(encoding="utf-8") for sheet in sheets)
     assert "</style" not in text.lower()
     return text
 

@@ -3,12 +3,19 @@
 import {english} from "./en.js";
 import {spanish} from "./es.js";
 import {portuguese} from "./pt.js";
+import {walkEnglish} from "./walk_en.js";
+import {walkSpanish} from "./walk_es.js";
+import {walkPortuguese} from "./walk_pt.js";
 
 /** What each language is called by its speakers. */
 export const LANGUAGES = {en: "English", es: "Español", pt: "Português"};
 
 /** Every text by its key, in each language. */
-export const STRINGS = {en: {...english}, es: {...spanish}, pt: {...portuguese}};
+export const STRINGS = {
+  en: {...english, ...walkEnglish},
+  es: {...spanish, ...walkSpanish},
+  pt: {...portuguese, ...walkPortuguese},
+};
 
 /** The language to begin with: the first the browser asks for that there is. */
 export function preferredLanguage(asked = navigator.languages) {

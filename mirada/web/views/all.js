@@ -7,5 +7,7 @@
 //     async update(state)                  shows the state; called when the view appears and after each change
 
 import {TranslateView} from "./translate.js";
+import {WalkView} from "./walk.js";
+import {SwitchesView} from "./switches.js";
 
-export const VIEWS = [TranslateView];
+export const VIEWS = [TranslateView, WalkView, SwitchesView];

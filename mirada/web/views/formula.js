@@ -1,13 +1,13 @@
-// Formulas as MathML, written in a small part of TeX: letters, _ and ^, {groups}, \frac{a}{b}, \sqrt{a}, \tilde{a},
-// \text{a}. Signs such as σ, ⊙, ·, −, ∞ stand for themselves; a run of letters is one name (softmax, LN).
+// Formulas as MathML, written in a small part of TeX: letters, _ and ^, {groups}, \frac{a}{b}, \sqrt{a}, \tilde{a}.
+// Signs such as σ, ⊙, ·, −, ∞ stand for themselves; a run of letters is one name (softmax, LN).
 
-const MATH = "http://www.w3.org/1998/Math/MathML";
-const TOKEN = /\\[a-z]+|[A-Za-z]+|[0-9]+(?:\.[0-9]+)?|\s+|./gu;
-const NAME = /^[\p{L}]+$/u;
+const MATH_NAMESPACE = "http://www.w3.org/1998/Math/MathML";
+const FORMULA_TOKEN = /\\[a-z]+|[A-Za-z]+|[0-9]+(?:\.[0-9]+)?|\s+|./gu;
+const FORMULA_NAME = /^[\p{L}]+$/u;
 
 /** A <math> element of a formula; `block` sets it on a line of its own. */
 export function formula(source, block = false) {
-  const tokens = (source.match(TOKEN) ?? []).filter((token) => token.trim() !== "");
+  const tokens = (source.match(FORMULA_TOKEN) ?? []).filter((token) => token.trim() !== "");
   const row = mathElement("mrow", ...mathRow(tokens));
   const math = mathElement("math", row);
   if (block) math.setAttribute("display", "block");
@@ -15,7 +15,7 @@ export function formula(source, block = false) {
 }
 
 function mathElement(name, ...children) {
-  const element = document.createElementNS(MATH, name);
+  const element = document.createElementNS(MATH_NAMESPACE, name);
   element.append(...children);
   return element;
 }
@@ -48,8 +48,7 @@ function mathAtom(tokens) {
   if (token === "\\frac") return mathElement("mfrac", mathAtom(tokens), mathAtom(tokens));
   if (token === "\\sqrt") return mathElement("msqrt", mathAtom(tokens));
   if (token === "\\tilde") return mathAccent(mathAtom(tokens));
-  if (token === "\\text") return mathElement("mtext", mathAtom(tokens).textContent);
-  if (NAME.test(token)) return mathElement("mi", token);
+  if (FORMULA_NAME.test(token)) return mathElement("mi", token);
   return mathElement(/^[0-9]/.test(token) ? "mn" : "mo", token);
 }
 
