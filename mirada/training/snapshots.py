@@ -54,4 +54,4 @@ class Snapshots:
         plain = all(dtype == torch.float16 for _, dtype in forms)
         if len(known) < len(tensors) or len(known) > MOST or len(forms) > 1 or not plain:
             raise TrainingError("the checkpoint has snapshots that are not of this run")
-        self.taken = known
+        self.taken = dict(sorted(known.items()))
