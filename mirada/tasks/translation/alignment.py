@@ -59,6 +59,7 @@ LONGEST_SAMPLED = 60
 """Words on either side of such a pair."""
 
 Pair = tuple[str, str]
+METHODS = ("attention", "leave-out")
 MEAN = "mean"
 Place = int | str | None
 """A layer or a head, counted from 0; `mean` for the mean of all; None for whichever aligns best."""
@@ -137,6 +138,9 @@ class Ranking:
     @property
     def best(self) -> Reading:
         return self.rows[0].reading
+
+    def __str__(self) -> str:
+        return f"{self.measure} {self.rows[0].value:.1f}%"
 
     def as_text(self) -> str:
         """A table of the readings, a line each."""
@@ -344,7 +348,7 @@ class Aligner:
             size = len(each.source.words) + 1
             log_p = np.array([score[:-1] for score in scores[at : at + size]], np.float32)  # [1 + S', T]
             at += size
-            found.append(_by_word(log_p[:1] - log_p[1:], each.target).T)
+            found.append(by_word(log_p[:1] - log_p[1:], each.target).T)
         return found
 
     def _scores(self, rows: Sequence[tuple[list[int], list[int]]]) -> list[list[float]]:
@@ -357,7 +361,7 @@ class Aligner:
         return found
 
 
-def _by_word(values: Weights, side: Side) -> Weights:
+def by_word(values: Weights, side: Side) -> Weights:
     """Values of tokens [.., T] summed over those of each word: [.., T']."""
     share = overlap(side.words, side.tokens)  # [T', T]
     return np.asarray(values @ (share / np.maximum(share.sum(0, keepdims=True), 1)).T, np.float32)

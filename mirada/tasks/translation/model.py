@@ -34,6 +34,7 @@ from mirada.tasks.translation import document_translation as documents
 from mirada.tasks.translation.catalogs import Filling, check_language, fill, lines_of
 from mirada.tasks.translation.data import Examples, TranslationPreprocessor, read_examples
 from mirada.tasks.translation.direction import Directions, turned
+from mirada.tasks.translation.explaining import Explaining
 from mirada.tasks.translation.glossary import Glossary, GlossaryLike, open_glossary
 from mirada.tasks.translation.memory import (
     THRESHOLD,
@@ -59,7 +60,7 @@ Languages = tuple[str | None, str | None]
 """Source and target."""
 
 
-class TranslationModel(GenerativeModel):
+class TranslationModel(Explaining, GenerativeModel):
     """A trained translator, opened from its bundle."""
 
     example = 'mirada translate {path} "…"'
