@@ -1,9 +1,15 @@
-"""The ES modules of the page as one script: imports and the word `export` are dropped, the rest is put together.
+"""The ES modules of the page as one script: each becomes a function that returns what the module exports.
+
+    const m2 = (() => {                         // views/top.js
+    const {low} = m1;                           // import {low} from "../low.js"
+    function top(x) { return x + low; }         // export function top(x) { … }
+    return {top};
+    })();
 
 That is right for modules that keep to a few rules, which are checked: they import names from relative paths without
 renaming them and not in a circle; they export declarations (`export function f`, `export class C`, `export const c`);
-no two declare the same name at top level; and nothing in them needs to be a module (`import.meta`, `await` at top
-level). A module's statements begin in the first column, and nothing else there begins like a statement.
+and nothing in them needs to be a module (`import.meta`, `await` at top level). A module's statements begin in the first
+column, and nothing else there begins like a statement.
 """
 
 from __future__ import annotations
@@ -17,10 +23,10 @@ ENTRIES = ("app.js", "engine/worker.js")
 """The modules that nothing imports: the page, and the worker that the model runs in."""
 
 _IMPORT = re.compile(r'^import \{(?P<names>[^{}]*)\} from "(?P<path>\.{1,2}/[^"]+)";?[ \t]*$', re.MULTILINE)
-_EXPORT = re.compile(r"^export (?=(?:async )?function\b|class\b|const\b|let\b)", re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:async )?function\b|class\b|const\b)", re.MULTILINE)
 _NAME = re.compile(r"[A-Za-z_$][\w$]*")
-_DECLARED = re.compile(
-    r"^(?:export )?(?:(?:async )?function\*?|class|const|let|var)[ \t]*"
+_EXPORTED = re.compile(
+    r"^export (?:(?:async )?function\*?|class|const)[ \t]*"
     r"(?:(?P<name>[A-Za-z_$][\w$]*)|(?P<several>[{\[][^}\]]*[}\]]))",
     re.MULTILINE,
 )
@@ -33,15 +39,13 @@ class LinkError(AssertionError):
 def link(root: Path = WEB, entries: tuple[str, ...] = ENTRIES) -> str:
     """The script of a folder's modules, those first that others need."""
     order = modules_in_order(root, entries)
-    owners: dict[str, str] = {}
     parts = []
-    for name in order:
+    for number, name in enumerate(order):
         text = _read(root, name)
-        for declared in declarations(text):
-            if declared in owners:
-                raise LinkError(f"{name}: declares {declared}, as {owners[declared]} does")
-            owners[declared] = name
-        parts.append(f"// {name}\n\n{stripped(text, name).strip()}\n")
+        taken = [f"const {{{', '.join(names)}}} = m{order.index(other)};" for other, names in imports(text, name)]
+        head = "\n".join([f"// {name}", f"const m{number} = (() => {{", *taken])
+        given = f"return {{{', '.join(exports(text))}}};"
+        parts.append(f"{head}\n{stripped(text, name).strip()}\n{given}\n}})();\n")
     script = '"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"
     if found := re.search(r"</script|<!--", script, re.IGNORECASE):
         raise LinkError(f"the script has {found[0]}, which would end or hide a part of it: write it as \\x3c…")
@@ -85,12 +89,7 @@ def imports(text: str, name: str) -> Iterator[tuple[str, list[str]]]:
 
 def exports(text: str) -> list[str]:
     """The names that a module exports."""
-    return [name for found in _DECLARED.finditer(text) if found[0].startswith("export ") for name in _names(found)]
-
-
-def declarations(text: str) -> list[str]:
-    """The names that a module declares at top level."""
-    return [name for found in _DECLARED.finditer(text) for name in _names(found)]
+    return [name for found in _EXPORTED.finditer(text) for name in _names(found)]
 
 
 def stripped(text: str, name: str) -> str:
