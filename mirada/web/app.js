@@ -4,6 +4,7 @@ import {element} from "./elements.js";
 import {State, SHELL_DEFAULTS} from "./state.js";
 import {packedModels} from "./blobs.js";
 import {RunningModel} from "./model.js";
+import {RecordedModel} from "./recorded.js";
 import {textOf, numberText, preferredLanguage} from "./i18n/strings.js";
 import {VIEWS} from "./views/all.js";
 import {Shell} from "./shell.js";
@@ -17,7 +18,7 @@ export class App {
   #timer = 0;
 
   constructor(entries) {
-    this.models = entries.map((entry, number) => new RunningModel(entry, number));
+    this.models = entries.map((entry, number) => (entry.recorded ? new RecordedModel(entry, number) : new RunningModel(entry, number)));
     this.state = new State(Object.assign({}, SHELL_DEFAULTS, ...VIEWS.map((view) => view.defaults ?? {})));
     this.shell = new Shell(this);
   }
@@ -130,7 +131,7 @@ export class App {
       this.shell.update();
       const view = this.#view();
       this.shell.show(view.element);
-      await Promise.all([this.shell.showTranslation(), view.update(this.values)]);
+      await Promise.all([this.shell.showOutput(), view.update(this.values)]);
       this.shell.say("");
     } catch (error) {
       if (!(error instanceof Superseded)) this.shell.say(this.t("failed", {why: error.message}), true);

@@ -1,5 +1,7 @@
 // What the file carries besides its program: models as JSON, weights and recorded tensors as base64 of gzip.
 
+import {readSafetensors} from "./engine/safetensors.js";
+
 /** The models the file was written with. */
 export function packedModels() {
   const script = document.getElementById("models");
@@ -22,4 +24,10 @@ function bytesOf(base64) {
 async function inflated(bytes) {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/** The tensors of one of the blobs by their names, as a session's trace has them: {name: {shape, data}}. */
+export async function packedTensors(id) {
+  const bytes = await packedBytes(id);
+  return bytes && Object.fromEntries(readSafetensors(bytes));
 }

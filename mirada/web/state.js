@@ -12,6 +12,8 @@ export const SHELL_DEFAULTS = {
   lang: "", // empty: as the browser asks
 };
 
+const OF_A_SENTENCE = ["prefix", "best", "word", "step", "token"];
+
 /** Values with defaults, listeners, and a place in the address. */
 export class State {
   #defaults;
@@ -32,6 +34,11 @@ export class State {
   /** Call `listener(values, before)` after each change. */
   listen(listener) {
     this.#listeners.push(listener);
+  }
+
+  /** What no longer holds when another sentence is read: what was chosen in the one before. */
+  get afresh() {
+    return Object.fromEntries(OF_A_SENTENCE.filter((key) => key in this.#defaults).map((key) => [key, this.#defaults[key]]));
   }
 
   /** The address of the page as it is now. */

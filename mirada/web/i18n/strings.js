@@ -31,5 +31,10 @@ export function textOf(language, key, values = {}) {
 
 /** A number as the language writes it, with so many digits after the point. */
 export function numberText(language, value, digits = 2) {
-  return value.toLocaleString(language, {minimumFractionDigits: digits, maximumFractionDigits: digits});
+  const key = `${language} ${digits}`;
+  const usual = {minimumFractionDigits: digits, maximumFractionDigits: digits};
+  if (!NUMBER_FORMATS.has(key)) NUMBER_FORMATS.set(key, new Intl.NumberFormat(language, usual));
+  return NUMBER_FORMATS.get(key).format(value);
 }
+
+const NUMBER_FORMATS = new Map(); // making one takes longer than using it

@@ -7,7 +7,11 @@
 //     async update(state)                  shows the state; called when the view appears and after each change
 
 import {TranslateView} from "./translate.js";
+import {PredictView} from "./predict.js";
+import {AttentionView} from "./attention.js";
 import {WalkView} from "./walk.js";
 import {SwitchesView} from "./switches.js";
+import {TrainingView} from "./training.js";
+import {CompareView} from "./compare.js";
 
-export const VIEWS = [TranslateView, WalkView, SwitchesView];
+export const VIEWS = [TranslateView, PredictView, AttentionView, WalkView, SwitchesView, TrainingView, CompareView];

@@ -2,6 +2,7 @@
 
 import {element, button, choice} from "../elements.js";
 import {pieceLabels} from "../words.js";
+import {EOS} from "../engine/tokenizer.js";
 import {unitsOf} from "./attention.js";
 import {BeamFigure} from "./beam.js";
 
@@ -49,11 +50,11 @@ export class TranslateView {
 
   // ── word by word ────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #showTokens({pieces, tokenLogProbabilities}, {word, prefix}) {
+  #showTokens({ids, pieces, tokenLogProbabilities}, {word, prefix}) {
     const {app} = this;
-    const shown = pieceLabels(pieces, unitsOf(app.entry).target);
+    const shown = pieceLabels([...pieces.slice(0, ids.length), "</s>"], unitsOf(app.entry).target);
     const focused = this.tokens.contains(document.activeElement);
-    const offset = pieces.length - (tokenLogProbabilities?.length ?? 0); // a forced prefix has no probabilities
+    const offset = shown.length - (tokenLogProbabilities?.length ?? 0); // a forced prefix has no probabilities
     this.tokens.replaceChildren(...shown.map((label, place) => {
       const logP = tokenLogProbabilities?.[place - offset];
       const p = logP === undefined ? null : Math.exp(logP);
@@ -92,7 +93,7 @@ export class TranslateView {
     bar.style.setProperty("--share", probability.toFixed(4));
     const made = button([element("bdi", {class: "piece"}, label), bar, element("span", {class: "number"}, app.number(probability, 3))],
       () => app.set({prefix: [...before, id], best: 0, word: -1}), {
-        "aria-current": taken ? "true" : null, disabled: id === EOS_ID, class: "alternative",
+        "aria-current": taken ? "true" : null, disabled: id === EOS, class: "alternative",
         "aria-label": app.t("alternative.label", {token: label, p: app.number(probability, 3)}),
       });
     return element("li", {}, made);
