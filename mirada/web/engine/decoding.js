@@ -5,18 +5,22 @@
 import {logSoftmax} from "./tensor.js";
 import {BOS, EOS, PAD} from "./tokenizer.js";
 
+/** Of a model whose logits are NaN, which finishes nothing. */
+const NOTHING = {ids: [], logProbability: -Infinity, score: -Infinity, complete: false, tokenLogProbabilities: []};
+
 /**
- * The best hypotheses of a source, best first, and the tree of the search.
+ * The best hypotheses of a source, best first, and the tree of the search. Their ids follow the target, without EOS.
  *
- * `generator` has start(source, target) and step(tokens, state); `source` ends in EOS (null of a language model), `target`
- * is BOS and a forced prefix. A hypothesis ends when EOS is among the W best candidates; the search is over at the
- * limit, or when W hypotheses have ended and no open one has a better average so far than the worst of the best W.
+ * `generator` has start(source, target) and step(tokens, state); `source` ends in EOS (null of a language model), and
+ * `target` is BOS and a forced prefix. A hypothesis ends when EOS is among the W best candidates; the search is over at
+ * the limit, or when W hypotheses have ended and no open one has a better average so far than the worst of the best W.
+ * With `freeEnd`, an end at the limit does not count in the length that scores are divided by.
  *
  * Of each step the tree has its candidates, best first, and the hypotheses `open` after it:
  * {parent: place among those open before, id, logP: of the token, score: of all since the prefix, fate: "kept", "ended"
  * or "dropped", child: place among those open after, rank: place among the returned hypotheses}; null if there is none.
  */
-export function decode(generator, source, target, {beam, nBest = 1, lengthPenalty = 1, limit}) {
+export function decode(generator, source, target, {beam, nBest = 1, lengthPenalty = 1, limit, freeEnd = false}) {
   const finished = [];
   const tree = [];
   let open = [{ids: [], score: 0, logPs: []}];
@@ -30,16 +34,19 @@ export function decode(generator, source, target, {beam, nBest = 1, lengthPenalt
     const best = going.length ? going[0].score / length ** lengthPenalty : -Infinity;
     const over = !going.length || isDone(finished, beam, best);
     const before = open;
-    open = over ? [] : going.map((candidate, child) => grown(before[candidate.parent], Object.assign(candidate, {fate: "kept", child})));
+    open = over ? [] : going.map((candidate, child) => grown(before[candidate.parent], candidate, child));
     tree.push({candidates, open: open.map(({ids, score}) => ({ids, score}))});
     if (over) break;
     const rows = going.map(({parent}) => parent);
     const sameRows = rows.length === before.length && rows.every((parent, row) => parent === row);
     ({logits, state} = generator.step(going.map(({id}) => id), sameRows ? state : state.select(rows)));
   }
+  if (freeEnd) {
+    for (const one of finished) one.score = one.logProbability / Math.min(one.ids.length + 1, limit - 1) ** lengthPenalty;
+  }
   const ranked = finished.sort((one, other) => other.score - one.score).slice(0, nBest);
   ranked.forEach((hypothesis, rank) => (hypothesis.candidate.rank = rank));
-  return {hypotheses: ranked.map((hypothesis) => returned(hypothesis, target.slice(1))), tree};
+  return {hypotheses: ranked.length ? ranked.map(returned) : [NOTHING], tree};
 }
 
 /** log p of every next token [R, V]; padding and start are never chosen. */
@@ -110,10 +117,12 @@ function isDone(finished, beam, best) {
   return finished.map(({score}) => score).sort((one, other) => other - one)[beam - 1] >= best;
 }
 
-function grown(parent, {id, score, logP}) {
+/** A hypothesis with one more token; the candidate is marked as kept. */
+function grown(parent, candidate, child) {
+  const {id, score, logP} = Object.assign(candidate, {fate: "kept", child});
   return {ids: [...parent.ids, id], score, logPs: [...parent.logPs, logP]};
 }
 
-function returned({ids, logPs, logProbability, score, complete}, prefix) {
-  return {ids: [...prefix, ...ids], logProbability, score, complete, tokenLogProbabilities: logPs};
+function returned({ids, logPs, logProbability, score, complete}) {
+  return {ids, logProbability, score, complete, tokenLogProbabilities: logPs};
 }

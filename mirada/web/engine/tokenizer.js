@@ -11,7 +11,8 @@ export const [PAD, BOS, EOS, UNK] = [0, 1, 2, 3];
 export const UNREADABLE = "�"; // what half a character and unknown units are shown as
 
 const TAG = /^(?:<synthetic>|<to:[\p{L}\p{N}_.@-]+>)$/u;
-const SPACES = "\\t-\\r\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000"; // Unicode's White_Space
+// Unicode's White_Space
+const SPACES = "\\t-\\r\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
 const BYTE_LEVEL = new RegExp(
   `'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^${SPACES}\\p{L}\\p{N}]+|[${SPACES}]+(?![^${SPACES}])|[${SPACES}]+`,
   "gu",
@@ -33,9 +34,14 @@ const CUTTERS = {
 /** How each normalizer changes a list of characters. */
 const NORMALIZERS = {
   NFC: (characters) => characters, // the text is normalized before
-  Lowercase: (characters) => characters.flatMap((one) => Array.from(one.text.toLowerCase(), (text) => ({...one, text}))),
+  Lowercase: (characters) => characters.flatMap(inLowerCase),
   Prepend: (characters) => (characters.length ? [{...characters[0], text: " "}, ...characters] : characters),
 };
+
+/** Each character by itself: a final sigma is like any other. */
+function inLowerCase(character) {
+  return Array.from(character.text.toLowerCase(), (text) => ({...character, text}));
+}
 
 /** The characters of byte-level pieces: visible ones of Latin-1 are their own byte, the others are numbered from 256. */
 function byteAlphabet() {
@@ -62,8 +68,8 @@ export class Tokenizer {
     for (const [name, id] of this.ids) this.names[id] = name;
     this.added = new Set(file.added_tokens.map(({id}) => id));
     this.mask = this.ids.get("<mask>") ?? null;
-    this.tags = Object.fromEntries(file.added_tokens.filter(({content}) => TAG.test(content)).map((t) => [t.content, t.id]));
-    this.markers = new Set([...Object.values(this.tags), ...(this.mask === null ? [] : [this.mask])]);
+    this.tags = new Set(file.added_tokens.filter(({content}) => TAG.test(content)).map(({id}) => id));
+    this.markers = new Set([...this.tags, ...(this.mask === null ? [] : [this.mask])]);
     const pairs = (file.model.merges ?? []).map((merge) => (Array.isArray(merge) ? merge.join(" ") : merge));
     this.ranks = new Map(pairs.map((pair, rank) => [pair, rank]));
   }
@@ -136,7 +142,8 @@ export class Tokenizer {
       ranks.splice(best, 2, rank(best) ?? Infinity);
       if (best > 0) ranks[best - 1] = rank(best - 1) ?? Infinity;
     }
-    return units.filter(({text}) => this.ids.has(text)).map(({text, start, end}) => ({id: this.ids.get(text), start, end}));
+    const known = units.filter(({text}) => this.ids.has(text));
+    return known.map(({text, start, end}) => ({id: this.ids.get(text), start, end}));
   }
 
   // ── back to text ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -144,7 +151,7 @@ export class Tokenizer {
   /** The text of ids, without the special ones; what was unknown is shown as �. */
   decode(ids) {
     if (this.unit !== "subwords") {
-      const kept = ids.filter((id) => id > EOS && !Object.values(this.tags).includes(id));
+      const kept = ids.filter((id) => id > EOS && !this.tags.has(id));
       return this.pieces(kept).join(this.unit === "characters" ? "" : " ");
     }
     const letters = ids.filter((id) => !this.added.has(id)).map((id) => this.names[id] ?? "");
