@@ -22,6 +22,7 @@ Each of these texts is base64 of gzip of a safetensors file. An entry is
     languages {source, target}                   language codes or null
     directions                                   null, or [{source, target, tag}]: the id before every source
     opening                                      the ids that a language model reads first, or null
+    max_tokens                                   tokens of a text that a model was trained on at most, or null
     sentence                                     what is shown at first
     proof {text, target, source}                 target: the ids that the trace was made with, or null; the blob has
                                                  every tensor by its path
@@ -30,6 +31,6 @@ Each of these texts is base64 of gzip of a safetensors file. An entry is
     training                                     null, or {steps: [0, 25, …], source: [piece, …], target: [piece, …],
                                                  paths: [decoder.0.cross, …]}; the blob has one tensor `weights`
                                                  [steps, paths, H, T, S] in float16
-    recorded                                     null, or [{text, source, target, ids, output}]: there are no weights,
+    recorded                                     null, or [{text, source, target, ids, output, score}]: no weights then,
                                                  and the blob of each has its tensors by their paths
 """

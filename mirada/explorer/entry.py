@@ -30,7 +30,7 @@ ARCHITECTURES = {
     "masked_lm": frozenset({"bert"}),
 }
 """What the engine of the page computes, by task."""
-DECODE = ("beam", "length_penalty", "max_ratio")
+DECODE = {"beam": 5, "length_penalty": 1.0, "max_ratio": 3.0}
 MOST_CHARACTERS = 20_000
 """The longest sentence; a model's own limit is lower."""
 
@@ -81,6 +81,7 @@ def entry_of(model: Explored, sentence: str) -> dict[str, Any]:
     task, kit, limits = model.card["task"], model.preprocessor, model.config.get("decode", {})
     source, target = tokenizers_of(kit)
     config = dict(model.config["model"])
+    longest = config.get("max_length")
     return {
         "name": model.path.name or str(model.path),
         "task": task,
@@ -90,7 +91,8 @@ def entry_of(model: Explored, sentence: str) -> dict[str, Any]:
         "tokenizers": {"source": _json(source), "target": None if target is source else _json(target)},
         "normalizes": {"source": source.normalizes, "target": target.normalizes},
         "labels": getattr(kit, "labels", None),
-        "decode": {name: limits.get(name) for name in DECODE} | {"max_length": config.get("max_length")},
+        "max_tokens": model.config.get("data", {}).get("max_tokens"),
+        "decode": {name: limits.get(name, usual) for name, usual in DECODE.items()} | {"max_length": longest},
         **_directions(model),
         "opening": getattr(getattr(kit, "spelling", None), "opening", None),
         "sentence": sentence,

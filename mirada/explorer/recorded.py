@@ -25,8 +25,8 @@ def record(model: Explored, texts: Sequence[str]) -> Packed:
     for number, text in enumerate(texts):
         trace = model.trace(text)
         ids = None if trace.target is None else [id for id in trace.tokens["target"].ids if id != EOS]
-        sentence = {"text": text, "source": trace.source, "target": trace.target, "ids": ids, "output": trace.output}
-        found.entry["recorded"].append(sentence)
+        chosen = {"target": trace.target, "ids": ids, "output": trace.output, "score": trace.score}
+        found.entry["recorded"].append({"text": text, "source": trace.source, **chosen})
         found.blobs[f"recorded-{number}"] = packed(file_of(trace.tensors, "float16"))
     add_training(found, model.path)
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -22,13 +22,16 @@ from mirada.errors import InputError, UsageError
 from mirada.inspection.attention import WEIGHTS, Attention, attention_of
 from mirada.inspection.embeddings import Embeddings
 from mirada.inspection.gradients import Fading, fading_of
+from mirada.inspection.snapshots import Snapshot
 from mirada.inspection.trace import Pass, Trace
 from mirada.inspection.words import Tokens, ended
-from mirada.inspection.snapshots import Snapshot
 from mirada.metrics.score import Evaluation
 from mirada.models.bert import Bert
 from mirada.parts import check_switches
 from mirada.predictions import Prediction, html_table, ranked
+
+if TYPE_CHECKING:
+    from mirada.explorer.page import Page
 
 Example = TypeVar("Example")
 
@@ -148,6 +151,25 @@ class Model:
     def passes(self, text: Any, target: str | None = None, **options: Any) -> list[Pass]:
         """The forward passes that `trace` and `attend` record; of a model that generates, one for each hypothesis."""
         raise UsageError(f"{self.path}: a model for {self.card['task']} cannot be traced")
+
+    def explore(
+        self,
+        out: str | Path,
+        *,
+        beside: Model | None = None,
+        sentence: str | None = None,
+        traces: Sequence[str] = (),
+        precision: str | None = None,
+    ) -> Page:
+        """Write one HTML file in which the model runs, alone or `beside` another one, without a network.
+
+        It shows a `sentence` at first, otherwise one of the dev set. `traces` are sentences to record instead of the
+        weights, for a model that is too large. `precision` is float32 or float16.
+        """
+        from mirada.explorer.page import write_page  # not before: it reads the program of the page
+
+        others = [] if beside is None else [beside]
+        return write_page([self, *others], out, sentence=sentence, traces=traces, precision=precision)
 
     @property
     def facts(self) -> dict[str, Any]:
