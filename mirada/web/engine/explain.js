@@ -161,7 +161,7 @@ function endOf(view, kind, column, d) {
   const n = lastLayer(view, "recurrent");
   if (view.tensors[`recurrent.${n}.forward.h`]) return endState(view, "recurrent", n, "h", d);
   const t = kind === "first" ? 0 : column.values.length - 1;
-  return operand([column.values[t]], `${column.code}[${t}]`);
+  return operand([column.values[t]], `${column.code}[${t}]`, () => column.from(t));
 }
 
 /** z_v = Σ_d h_d W_{v,d} + b_v */

@@ -137,7 +137,8 @@ export function explainAttentionOutput(view, {stack, n, sublayer}, [t, d]) {
   const path = `${stack}.${n}.${sublayer}.heads`;
   const [heads, , width] = view.tensors[path].shape;
   const rows = Array.from({length: heads}, (_, head) => traced(view, path, head, t, null).values);
-  const joined = operand(rows.flat(), `trace["${path}"][:, ${t}].flatten()`);
+  const from = (i) => ({path, index: [Math.floor(i / width), t, i % width]});
+  const joined = operand(rows.flat(), `trace["${path}"][:, ${t}].flatten()`, from);
   const name = `${nameInState(stack, n, sublayer)}.output`;
   const label = (i) => `head ${Math.floor(i / width)}, k = ${i % width}`;
   return sumOf("output_{t,d} = Σ_i [head_1; …; head_H]_{t,i} · W^O_{d,i} + b^O_d",

@@ -2,7 +2,7 @@
 // attention and the output of a recurrent encoder–decoder (`mirada/models/seq2seq.py`).
 
 import {
-  activatedBy, addedUp, constant, functionNamed, layerOf, operand, passed, product, scaledBy, shareOf, sideBySide, stated,
+  activatedBy, addedUp, functionNamed, layerOf, operand, passed, product, scaledBy, shareOf, sideBySide, stated,
   statedIfAny, sumOf, traced,
 } from "./explain_sums.js";
 
@@ -69,7 +69,7 @@ function lstmState(view, cell, [t, d]) {
 /** h_t = z_t ⊙ h_{t−1} + (1 − z_t) ⊙ h̃_t */
 function gruState(view, cell, [t, d]) {
   const z = traced(view, pathOf(cell, "z"), t, d);
-  const rest = constant(1 - z.value, `(1 - ${z.code})`);
+  const rest = operand([1 - z.value], `(1 - ${z.code})`, () => z.from(0));
   const before = stateBefore(view, cell, t, d);
   const kept = before ? [product(z, before, () => "z_t · h_{t−1}")] : [];
   const candidate = traced(view, pathOf(cell, "candidate"), t, d);
@@ -240,7 +240,7 @@ export function explainDecoderOutput(view, parts, [t, d]) {
 }
 
 function operandAt(row, d) {
-  return operand([row.values[d]], `${row.code}[${d}]`);
+  return operand([row.values[d]], `${row.code}[${d}]`, () => row.from(d));
 }
 
 /** o_t = softmax(V h_t + b): what a Jordan network gets of its last step */

@@ -1,8 +1,9 @@
 // What an explanation is made of: numbers of the trace and of the model, each with the PyTorch code that reads it.
 //
 //     view      {entry, weights, tensors, source: ids, target: ids, labels: {source, target}, switches}
-//     operand   {values, value: the first of them, code}          one number, or one row or column of a tensor
+//     operand   {values, value: the first of them, code, from}    one number, or one row or column of a tensor
 //     made      {formula, terms, more, bias, sum, after, total, where, torch}
+//     term      {label, a, b, product, aFrom, bFrom}              from: the path and index in the trace, or null
 //
 // In the code, `trace` is a dictionary of PyTorch's tensors by their paths, without the axis B, and `state` the network's
 // state dictionary.
@@ -18,7 +19,8 @@ export const LISTED_TERMS = 24;
 /** Numbers of the trace: an index has a number for each axis, or null for the axis that is read whole. */
 export function traced(view, path, ...index) {
   if (!view.tensors[path]) throw new Error(`the trace has no ${path}`);
-  return pickedFrom(view.tensors[path], index, `trace["${path}"]`);
+  const from = (i) => ({path, index: index.map((place) => place ?? i)});
+  return {...pickedFrom(view.tensors[path], index, `trace["${path}"]`), from};
 }
 
 /** Numbers of the model, by the name in its state dictionary. */
@@ -40,8 +42,8 @@ function pickedFrom({shape, data}, index, code) {
   return operand(values, `${code}[${index.map((i) => i ?? ":").join(", ")}]`);
 }
 
-export function operand(values, code) {
-  return {values, value: values[0], code};
+export function operand(values, code, from = () => null) {
+  return {values, value: values[0], code, from};
 }
 
 /** A number that is not read but known: √D, 1/T. */
@@ -51,8 +53,10 @@ export function constant(value, code) {
 
 /** [a; b; …] */
 export function sideBySide(...parts) {
-  const values = parts.flatMap(({values: own}) => own);
-  return parts.length === 1 ? parts[0] : operand(values, `torch.cat([${parts.map(({code}) => code).join(", ")}])`);
+  if (parts.length === 1) return parts[0];
+  const places = parts.flatMap(({values, from}) => values.map((_, i) => from(i)));
+  const code = `torch.cat([${parts.map((part) => part.code).join(", ")}])`;
+  return operand(parts.flatMap(({values}) => values), code, (i) => places[i]);
 }
 
 /** a + b, number by number. */
@@ -104,13 +108,16 @@ export function functionNamed(name) {
 
 /** The product of two rows, Σ_i a_i b_i: `label(i)` names a term. */
 export function product(a, b, label = (i) => `d = ${i}`) {
-  const terms = a.values.map((value, i) => ({label: label(i), a: value, b: b.values[i], product: value * b.values[i]}));
+  const terms = a.values.map((value, i) => {
+    const factors = {a: value, b: b.values[i], product: value * b.values[i]};
+    return {label: label(i), ...factors, aFrom: a.from(i), bFrom: b.from(i)};
+  });
   return {terms, code: a.values.length === 1 ? `${a.code} * ${b.code}` : `${a.code} @ ${b.code}`};
 }
 
 /** A number that is passed on, or added to others. */
 export function passed(a, label) {
-  return {terms: [{label, a: a.value, b: 1, product: a.value}], code: a.code};
+  return {terms: [{label, a: a.value, b: 1, product: a.value, aFrom: a.from(0), bFrom: null}], code: a.code};
 }
 
 /** A sum of products and biases, and a function of it: g(Σ a b + … + bias). */
@@ -126,7 +133,7 @@ export function sumOf(formula, products, biases = [], g = null, where = []) {
 
 /** The largest of some numbers. */
 export function largestOf(formula, row, label) {
-  const terms = row.values.map((value, i) => ({label: label(i), a: value, b: 1, product: value}));
+  const terms = row.values.map((value, i) => ({label: label(i), a: value, b: 1, product: value, aFrom: row.from(i), bFrom: null}));
   const total = Math.max(...row.values);
   const order = {terms: terms.sort((one, other) => other.product - one.product).slice(0, LISTED_TERMS), more: null};
   return {formula, ...order, bias: null, sum: null, after: "max", where: [], total, torch: `${row.code}.max()`};
@@ -136,7 +143,8 @@ export function largestOf(formula, row, label) {
 export function shareOf(formula, row, i, label) {
   const shift = Math.max(0, Math.max(...row.values) - 300); // e^709 is the largest number there is
   const powers = row.values.map((score) => Math.exp(score - shift));
-  const terms = row.values.map((score, j) => ({label: label(j), a: score, b: powers[j], product: powers[j]}));
+  const term = (score, j) => ({label: label(j), a: score, b: powers[j], product: powers[j], aFrom: row.from(j), bFrom: null});
+  const terms = row.values.map(term);
   const sum = powers.reduce((total, power) => total + power, 0);
   const own = {own: terms[i], after: "e^{s} / Σ", where: [["e^{s}", powers[i]], ["Σ", sum]]};
   return {formula, ...listed(terms), bias: null, sum, ...own, total: powers[i] / sum, torch: `${row.code}.softmax(-1)[${i}]`};
@@ -149,7 +157,7 @@ export function normalisedNumber(view, formula, x, name, eps, d) {
   const variance = x.values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / width;
   const deviation = Math.sqrt(variance + eps);
   const gain = stated(view, `${name}.weight`, d);
-  const shown = constant((x.values[d] - mean) / deviation, "");
+  const shown = operand([(x.values[d] - mean) / deviation], "", () => x.from(d));
   const where = [["x_d", x.values[d]], ["μ", mean], ["σ", deviation]];
   const made = sumOf(formula, [product(shown, gain, () => "(x − μ)/σ · γ")], [stated(view, `${name}.bias`, d)], null, where);
   return {...made, torch: `${normalisedCode(x, name, eps)}[${d}]`};
