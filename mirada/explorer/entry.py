@@ -25,7 +25,7 @@ READERS = RECURRENT | {"memoryless", "jordan", "transformer", "gpt", "bert"}
 ARCHITECTURES = {
     "translation": frozenset({"transformer", "seq2seq-elman", "seq2seq-lstm", "seq2seq-gru"}),
     "language_model": RECURRENT | {"gpt"},
-    "classification": READERS | {"bag"},
+    "classification": READERS,
     "tagging": READERS,
     "masked_lm": frozenset({"bert"}),
 }

@@ -50,7 +50,7 @@ def weights_file(network: nn.Module, precision: Precision) -> bytes:
     weights = {name: tensor.float().numpy() for name, tensor in weights_of(network).items()}
     if precision == "float16":
         largest = max((float(np.abs(array).max(initial=0)) for array in weights.values()), default=0.0)
-        if largest > np.finfo(np.float16).max:
+        if largest > float(np.finfo(np.float16).max):
             raise UsageError(
                 f"--precision float16: has weights up to {largest:,.0f}, and float16 ends at 65,504; write float32"
             )
