@@ -145,7 +145,7 @@ def link(words: Weights, null: Weights, how: Linking = "grow", threshold: float 
     looks = (words.max(1) >= null)[:, None]
     targets, sources = targets & looks, sources & looks
     if how == "grow":
-        return _pairs(_grown(targets & sources, targets | sources))
+        return _pairs(grown(targets & sources, targets | sources))
     return _pairs(targets if how == "target" else targets & sources if how == "both" else targets | sources)
 
 
@@ -153,7 +153,7 @@ def _pairs(links: npt.NDArray[np.bool_]) -> Links:
     return frozenset((int(source), int(target)) for target, source in np.argwhere(links))
 
 
-def _grown(links: npt.NDArray[np.bool_], candidates: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def grown(links: npt.NDArray[np.bool_], candidates: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """Add candidates beside links, diagonally too, where one of the two words has no link, until there are no more."""
     links, open_ = links.copy(), [(int(t), int(s)) for t, s in np.argwhere(links)]
     rows, columns = links.any(1), links.any(0)
@@ -209,7 +209,9 @@ class Alignment(Prediction, Drawable):
         return f"pair {number}"
 
     def __str__(self) -> str:
-        return " ".join(f"{self.source[s]}–{self.target[t]}" for s, t in sorted(self.links, key=lambda each: each[::-1]))
+        return " ".join(
+            f"{self.source[s]}–{self.target[t]}" for s, t in sorted(self.links, key=lambda each: each[::-1])
+        )
 
     def figure(self) -> Figure:
         """A row per target word and a column per source word: how much it looks there, and a mark on each link."""

@@ -89,15 +89,16 @@ class Side:
             end = span.end
         found = tokenizer.tokens(read)
         tokens = [
-            (origin[token.start][0], origin[token.end - 1][1]) if token.end > token.start else (0, 0)
-            for token in found
+            (origin[token.start][0], origin[token.end - 1][1]) if token.end > token.start else (0, 0) for token in found
         ]
         return cls(text, word_spans(text, split), [token.id for token in found], tokens, read, origin)
 
     def without(self, word: int) -> str:
         """The text as the model reads it, without one of its words."""
         first, last = self.words[word]
-        kept = (letter for letter, (start, end) in zip(self.read, self.origin, strict=True) if end <= first or last <= start)
+        kept = (
+            letter for letter, (start, end) in zip(self.read, self.origin, strict=True) if end <= first or last <= start
+        )
         return " ".join("".join(kept).split())
 
 
@@ -131,23 +132,21 @@ class Ranking:
 
     rows: tuple[Ranked, ...]
     measure: str
-    """`AER`, or `agreement`: how many per cent of the target words are linked to the word that they need most."""
+    """`AER`, or `agreement`: how many per cent of the target words look most at the source word that they need most."""
     pairs: int
     """How many were compared."""
-
-    @property
-    def best(self) -> Reading:
-        return self.rows[0].reading
+    chosen: Ranked
+    """The first; by agreement, of all that are as good within its standard error the one that averages most heads."""
 
     def __str__(self) -> str:
-        return f"{self.measure} {self.rows[0].value:.1f}%"
+        return f"{self.measure} {self.chosen.value:.1f}%"
 
     def as_text(self) -> str:
         """A table of the readings, a line each."""
         rows = [f"{self.measure:>9}  layer  head  row"]
         for row in self.rows:
             about = row.reading.as_dict()
-            chosen = "  ← chosen" if row is self.rows[0] else ""
+            chosen = "  ← chosen" if row is self.chosen else ""
             rows.append(f"{row.value:9.2f}  {about['layer']:>5}  {about['head']:>4}  {about['row']}{chosen}")
         return "\n".join(rows)
 
@@ -203,9 +202,7 @@ class Aligner:
             for (number, source, target), weights in zip(some, found, strict=True):
                 assert source is not None and target is not None
                 first = len(self.tag)
-                yield number, between_words(
-                    weights, first, source.tokens, target.tokens, source.words, target.words
-                )
+                yield number, between_words(weights, first, source.tokens, target.tokens, source.words, target.words)
 
     @torch.inference_mode()
     def _attention(
@@ -317,13 +314,15 @@ class Aligner:
                 words += len(most)
                 agreed += [(weights.read(one)[0].argmax(1) == most).sum() for one in among]
             rows = [Ranked(one, 100.0 * float(each) / max(1, words)) for one, each in zip(among, agreed, strict=True)]
-            return Ranking(tuple(sorted(rows, key=lambda row: -row.value)), "agreement", len(fit))
+            rows.sort(key=lambda row: -row.value)
+            return Ranking(tuple(rows), "agreement", len(fit), _steady(rows, words))
         counts = [AlignmentCounts() for _ in among]
         for place, weights in self.weights([sides[n] for n in fit]):
             for count, one in zip(counts, among, strict=True):
                 count.add(link(*weights.read(one), how), gold[fit[place]])
         rows = [Ranked(one, count.aer) for one, count in zip(among, counts, strict=True)]
-        return Ranking(tuple(sorted(rows, key=lambda row: row.value)), "AER", len(fit))
+        rows.sort(key=lambda row: row.value)
+        return Ranking(tuple(rows), "AER", len(fit), rows[0])
 
     # ── leaving words out ─────────────────────────────────────────────────────────────────────────────────────────
 
@@ -359,6 +358,15 @@ class Aligner:
             for place, score in zip(group, scores, strict=True):
                 found[place] = score
         return found
+
+
+def _steady(rows: Sequence[Ranked], words: int) -> Ranked:
+    """Of the rows that agree as well as the first, within its standard error, the one that averages most heads."""
+    share = rows[0].value / 100
+    least = 100 * (share - np.sqrt(share * (1 - share) / max(1, words)))
+    return max(
+        (row for row in rows if row.value >= least), key=lambda row: (row.reading.layer, row.reading.head).count(None)
+    )
 
 
 def by_word(values: Weights, side: Side) -> Weights:

@@ -28,7 +28,9 @@ def attribute(
     ((_, weights),) = aligner.weights([sides], reading)
     attention, _ = weights.read(Reading(0, 0, reading.fed_in))
     measures = {
-        name: np.asarray(aligner.leave_out([sides])[0], np.float64) if name == "leave-out" else gradients(aligner, sides)
+        name: np.asarray(aligner.leave_out([sides])[0], np.float64)
+        if name == "leave-out"
+        else gradients(aligner, sides)
         for name in names
     }
     return Attribution(*sides.texts, np.asarray(attention, np.float64), str(reading), measures)

@@ -107,7 +107,7 @@ def choose(
     numbers = evenly(range(len(pairs)), SAMPLE)
     truth = None if gold is None else [gold[number] for number in numbers]
     ranking = aligner.rank([pairs[number] for number in numbers], truth, among, links)
-    return ranking.best, ranking
+    return ranking.chosen.reading, ranking
 
 
 def check_linking(
@@ -133,7 +133,9 @@ def check_pairs(given: Any) -> list[Pair]:
     for number, pair in enumerate(given, 1):
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise UsageError(f"pair {number} must be a source and a target, not {pair!r:.40}")
-        found.append((check_text(pair[0], f"the source of pair {number}"), check_text(pair[1], f"its target, pair {number}")))
+        found.append(
+            (check_text(pair[0], f"the source of pair {number}"), check_text(pair[1], f"its target, pair {number}"))
+        )
     return found
 
 
