@@ -5,7 +5,7 @@
     a["decoder.cross"].words().mean()    # [query, key] between words, the average over layers and heads
     a.save("look.svg")                   # .png .svg .pdf .html .json .npz
 
-A query looks, a key is looked at. `decoder.self` of a decoder has what it was fed as keys, and what it chose as queries.
+A query looks, a key is looked at. In `decoder.self` the queries are what the decoder chose, the keys what it was fed.
 """
 
 from __future__ import annotations
@@ -101,16 +101,12 @@ class AttentionMap(Drawable):
             "weights": np.round(self.weights.astype(np.float64), 6).tolist(),
         }
 
-    def figure(self, title: str = "") -> Figure:
-        """A heat map of every head."""
-        from mirada.inspection.drawing import draw_heads
+    def draw(self, path: str | Path | BinaryIO, kind: str = "heads") -> None:
+        """Write a picture: `heads`, `matrix` or `lines`."""
+        self._alone().draw(path, kind)
 
-        return draw_heads(self, title)
-
-    def draw(self, path: str | Path | BinaryIO) -> None:
-        from mirada.inspection.drawing import write_figure
-
-        write_figure(self.figure(), path)
+    def _alone(self) -> Attention:
+        return Attention({self.name: self}, {"source": self.keys.pieces}, self.keys.text, image=self.image)
 
 
 def _place(number: int, known: tuple[int, ...], what: str) -> int:
@@ -187,8 +183,11 @@ class Attention(Drawable):
     def select(
         self, part: str | None = None, layer: int | None = None, head: int | None = None, words: bool = False
     ) -> Attention:
-        """One part, layer or head of it, or tokens merged to words; of all hypotheses."""
-        chosen = self.parts if part is None else {self[part].name: self[part]}
+        """One part, or a layer or head of it (of the main part if none is named), tokens merged to words; of all
+        hypotheses."""
+        whole = part is None and layer is None and head is None
+        one = self.main if part is None else self[part]
+        chosen = self.parts if whole else {one.name: one}
         chosen = {name: one.select(layer, head) for name, one in chosen.items()}
         found = {name: one.words() if words else one for name, one in chosen.items()}
         others = tuple(other.select(part, layer, head, words) for other in self.others)
@@ -207,22 +206,23 @@ class Attention(Drawable):
 
         return "\n\n".join(table(each) for each in self.hypotheses)
 
-    def figure(self) -> Figure:
-        """Heat maps of every head of the main part; of an image what each token looked at."""
-        from mirada.inspection.drawing import draw_attention
+    def figure(self, kind: str = "heads") -> Figure:
+        """A picture of the main part: a heat map for each head, the `matrix` of their average, or `lines`."""
+        from mirada.inspection.drawing import picture
 
-        return draw_attention(self)
+        return picture(self, kind)
 
-    def draw(self, path: str | Path | BinaryIO) -> None:
-        from mirada.inspection.drawing import write_figure
+    def draw(self, path: str | Path | BinaryIO, kind: str = "heads") -> None:
+        """Write that picture to a file: .png, .svg or .pdf."""
+        from mirada.inspection.drawing import draw
 
-        write_figure(self.figure(), path)
+        draw(self, path, kind)
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, kind: str = "heads") -> None:
         """Write it as its name says: a picture (.png, .svg, .pdf), a page (.html), or data (.json, .npz)."""
         from mirada.inspection.saving import save_attention
 
-        save_attention(self, Path(path))
+        save_attention(self, Path(path), kind)
 
     def _repr_html_(self) -> str:
         from mirada.inspection.saving import notebook_frame

@@ -191,6 +191,14 @@ class Trace(Mapping[str, Array]):
         }
         return {**self._header(), "tensors": tensors}
 
+    def as_text(self) -> str:
+        """A line for each tensor: its path, its axes and their sizes."""
+        widest = max(map(len, self.tensors), default=0)
+        return "\n".join(
+            f"{path:<{widest}}  " + ", ".join(f"{n} {s:,}" for n, s in zip(self.axes[path], array.shape, strict=True))
+            for path, array in self.tensors.items()
+        )
+
     def _header(self) -> dict[str, Any]:
         return {
             "format": FORMAT,
@@ -221,8 +229,7 @@ class Trace(Mapping[str, Array]):
     def save(self, path: str | Path) -> None:
         """Write it to a .safetensors file."""
         where = Path(path)
-        if where.suffix != ".safetensors":
-            raise UsageError(f"{where}: a trace is a .safetensors file; name it {where.stem}.safetensors")
+        check_ending(where)
         check_writable(where, UsageError)
         try:
             write_bytes(where, self.to_bytes())
@@ -236,6 +243,12 @@ class Trace(Mapping[str, Array]):
         if where.is_file() and os.path.getsize(where) > MAX_FILE:
             raise DataError(f"{where}: is larger than {MAX_FILE // 2**30} GiB, which no trace is")
         return _loaded(read_content(where, DataError), where)
+
+
+def check_ending(path: Path, option: str = "") -> None:
+    """Refuse a file of another name than traces have."""
+    if path.suffix != ".safetensors":
+        raise UsageError(f"{option}{path}: a trace is a .safetensors file; name it {path.stem}.safetensors")
 
 
 # ── files ─────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,7 +1,7 @@
 """Tokens with the characters they stand for, and the words that they make up.
 
-    tokens    El  gat o  .        spans of the text, None for what no character stands for (<s>, </s>)
-    words     El  gato   .        groups of tokens: their weights are summed over keys and averaged over queries
+tokens    El  gat o  .        spans of the text, None for what no character stands for (<s>, </s>)
+words     El  gato   .        groups of tokens: their weights are summed over keys and averaged over queries
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def merge(weights: Weights, queries: Sequence[Sequence[int]] | None, keys: Seque
 
 
 def read_tokens(tokenizer: Tokenizer, text: str, ids: Sequence[int]) -> Tokens:
-    """The tokens of a text that were encoded as these ids, perhaps fewer than all; an unknown one is the text itself."""
+    """The tokens of a text, or its first ones, that were encoded as these ids; an unknown one is the text itself."""
     found = tokenizer.tokens(text)[: len(ids)]
     if [token.id for token in found] != list(ids):
         return decoded_tokens(tokenizer, ids)

@@ -166,5 +166,6 @@ class CaptionModel(GenerativeModel):
         target = ended(tokens)
         rows = {"source": patch_tokens(grid), "target": target, "input": target.shifted()}
         outputs, shown = ("target", "vocabulary"), Image(seen.pixels, grid)
-        run = lambda: network(batch)  # noqa: E731
-        return Pass(network, run, seen.place, rows, outputs, self.facts, text, score, seen.notes, shown)
+        return Pass(
+            network, lambda: network(batch), seen.place, rows, outputs, self.facts, text, score, seen.notes, shown
+        )

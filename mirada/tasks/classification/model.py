@@ -146,12 +146,13 @@ class ClassificationModel(Classifier):
         source = read_tokens(tokenizer, whole, ids)
         if self.preprocessor.parts > 1:
             batch = replace(batch, segments=segments(batch.inputs))
-            source = Tokens(tuple("</s>" if id == EOS else piece for id, piece in zip(ids, tokenizer.pieces(ids))), tuple(ids))
+            source = Tokens(tuple(tokenizer.pieces(ids)), tuple(ids))
         rows = {"source": framed_tokens(self.network, source), "label": Tokens(tuple(self.labels))}
         notes = (f"{cut:,} tokens at the end were not read, the model takes fewer",) if cut else ()
         network = self.network
-        run = lambda: network.output(network.pool(batch))  # noqa: E731
-        return [Pass(network, run, whole, rows, ("label",), self.facts, notes=notes)]
+        return [
+            Pass(network, lambda: network.output(network.pool(batch)), whole, rows, ("label",), self.facts, notes=notes)
+        ]
 
     @torch.inference_mode()
     def probabilities(self, texts: Sequence[str]) -> tuple[Tensor, list[int]]:

@@ -151,9 +151,18 @@ class ForecastingModel(Model):
         batch, steps = self._forecaster.history(series.values)
         named = series.times or [str(step) for step in range(1, len(series.values) + 1)]
         rows = {"source": Tokens(tuple(str(named[step]) for step in steps))}
-        run = lambda: network.output(network.encode(batch))  # noqa: E731
         where = str(table) if isinstance(table, (str, Path)) else ""
-        return [Pass(network, run, where, rows, ("source", "value"), self.facts, notes=tuple(series.notes))]
+        return [
+            Pass(
+                network,
+                lambda: network.output(network.encode(batch)),
+                where,
+                rows,
+                ("source", "value"),
+                self.facts,
+                notes=tuple(series.notes),
+            )
+        ]
 
     def _series(self, table: Table, columns: Sequence[str]) -> Series:
         """A table with the model's columns."""

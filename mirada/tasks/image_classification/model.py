@@ -92,9 +92,19 @@ class ImageClassificationModel(Classifier):
         inputs = self.preprocessor.format.tensor(seen.pixels[None])
         batch = SequenceBatch(inputs, torch.full((1,), network.config.patches(shape))).to(self.device)
         rows = {"source": patch_tokens(grid).framed(before=[("class", 0)]), "label": Tokens(tuple(self.labels))}
-        run = lambda: network.output(network.pool(batch))  # noqa: E731
         shown = Image(seen.pixels, grid, first=1)
-        return [Pass(network, run, seen.place, rows, ("label",), self.facts, notes=seen.notes, image=shown)]
+        return [
+            Pass(
+                network,
+                lambda: network.output(network.pool(batch)),
+                seen.place,
+                rows,
+                ("label",),
+                self.facts,
+                notes=seen.notes,
+                image=shown,
+            )
+        ]
 
     @torch.inference_mode()
     def probabilities(self, images: Iterable[Pixels]) -> Tensor:

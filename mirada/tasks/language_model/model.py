@@ -192,8 +192,16 @@ class LanguageModel(GenerativeModel):
         tokens = decoded_tokens(self.preprocessor.tokenizer, ids, spelling.text_of)
         opening = list(zip(self.preprocessor.tokenizer.pieces(before), before, strict=True))
         source = tokens if spelling.whole else tokens.framed(before=opening)
-        run = lambda: network.output(network.encode(batch))  # noqa: E731
-        return [Pass(network, run, whole, {"source": source}, ("source", "vocabulary"), self.facts)]
+        return [
+            Pass(
+                network,
+                lambda: network.output(network.encode(batch)),
+                whole,
+                {"source": source},
+                ("source", "vocabulary"),
+                self.facts,
+            )
+        ]
 
     # ── evaluation ────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -125,8 +125,16 @@ class MaskedLanguageModel(Model):
         gaps = [place for place, id in enumerate(ids) if id == tokenizer.mask] or list(range(len(ids)))
         asked = Tokens(tuple(tokens.pieces[place] for place in gaps), tuple(ids[place] for place in gaps))
         rows = {"source": framed_tokens(network, tokens), "gap": asked}
-        run = lambda: network.masked(network.encode(batch)[:, gaps])  # noqa: E731
-        return [Pass(network, run, text, rows, ("gap", "vocabulary"), self.facts)]
+        return [
+            Pass(
+                network,
+                lambda: network.masked(network.encode(batch)[:, gaps]),
+                text,
+                rows,
+                ("gap", "vocabulary"),
+                self.facts,
+            )
+        ]
 
     def _around_gaps(self, text: str, ids: list[int]) -> Tokens:
         """The tokens of a text with gaps: each gap is the mark that the user wrote."""

@@ -137,8 +137,16 @@ class TaggingModel(Model):
         rows = {"source": framed_tokens(network, source), "word": Tokens(tuple(words))}
         over = "value" if self.preprocessor.numeric else "label"
         rows |= {} if self.preprocessor.numeric else {"label": Tokens(tuple(self.labels))}
-        run = lambda: network.output(network.encode(batch)[:, starts])  # noqa: E731
-        return [Pass(network, run, whole, rows, ("word", over), self.facts)]
+        return [
+            Pass(
+                network,
+                lambda: network.output(network.encode(batch)[:, starts]),
+                whole,
+                rows,
+                ("word", over),
+                self.facts,
+            )
+        ]
 
     def _named(self, words: Sequence[str], o: Tensor) -> TaggedText:
         if self.preprocessor.numeric:

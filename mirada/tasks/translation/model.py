@@ -25,9 +25,9 @@ from mirada.engines import ctranslate2
 from mirada.engines.torch import TorchEngine
 from mirada.errors import UsageError
 from mirada.inspection.embeddings import Embeddings
+from mirada.inspection.snapshots import Snapshot
 from mirada.inspection.trace import Pass
 from mirada.inspection.words import ended
-from mirada.inspection.snapshots import Snapshot
 from mirada.metrics.translation import BothWays, TranslationScores, bleu, bleu_tokenizer, chrf, evaluate
 from mirada.tasks.model import DecodeOptions, GenerativeModel, check_choice, check_filled, check_text, check_texts
 from mirada.tasks.translation import document_translation as documents
@@ -36,6 +36,7 @@ from mirada.tasks.translation.data import Examples, TranslationPreprocessor, rea
 from mirada.tasks.translation.direction import Directions, turned
 from mirada.tasks.translation.explaining import Explaining
 from mirada.tasks.translation.glossary import Glossary, GlossaryLike, open_glossary
+from mirada.tasks.translation.looking import Chosen, found, given, source_tokens
 from mirada.tasks.translation.memory import (
     THRESHOLD,
     MemoryLike,
@@ -44,7 +45,6 @@ from mirada.tasks.translation.memory import (
     check_threshold,
     open_memory,
 )
-from mirada.tasks.translation.looking import Chosen, found, given, source_tokens
 from mirada.tasks.translation.pieces import Find, Piece, Way
 from mirada.tasks.translation.snapshot import snapshot_of
 from mirada.tasks.translation.translator import Translation, Translator, with_notes
@@ -385,8 +385,14 @@ class TranslationModel(Explaining, GenerativeModel):
         source, target = source_tokens(self.source_tokenizer, piece), ended(chosen.tokens)
         rows = {"source": source, "target": target, "input": target.shifted()}
         return Pass(
-            network, lambda: network(batch), piece.plain, rows, ("target", "vocabulary"), self.facts,
-            chosen.text, chosen.score,
+            network,
+            lambda: network(batch),
+            piece.plain,
+            rows,
+            ("target", "vocabulary"),
+            self.facts,
+            chosen.text,
+            chosen.score,
         )
 
     def embeddings(self, side: str = "source") -> Embeddings:
