@@ -81,12 +81,13 @@ function explainEmbedding(view, {side}, [t, d]) {
   const table = side ? `${side}_embedding` : "embedding";
   if (name === "bert") {
     const token = passed(stated(view, "embedding.weight", t === 0 ? 1 : ids[t - 1], d), "E");
-    const segment = t === 0 ? 0 : (view.segments?.[t - 1] ?? 0);
-    return sumOf("x_{t,d} = E_{token_t,d} + S_{segment_t,d}", [token, passed(stated(view, "segments.weight", segment, d), "S")]);
+    const segment = passed(stated(view, "segments.weight", 0, d), "S"); // one text alone is segment 0
+    return sumOf("x_{t,d} = E_{token_t,d} + S_{segment_t,d}", [token, segment]);
   }
   const own = stated(view, `${table}.weight`, ids[t], d);
   if (name !== "transformer") return sumOf("x_{t,d} = E_{token_t,d}", [passed(own, "E")]);
-  return sumOf("x_{t,d} = \\sqrt{D} · E_{token_t,d}", [product(own, constant(Math.sqrt(width), `${width} ** 0.5`), () => "E · √D")]);
+  const root = constant(Math.sqrt(width), `${width} ** 0.5`);
+  return sumOf("x_{t,d} = \\sqrt{D} · E_{token_t,d}", [product(own, root, () => "E · √D")]);
 }
 
 /** The embedding with its position; of BERT normalised. */
@@ -95,12 +96,15 @@ function explainInputs(view, {side}, [t, d]) {
   const adds = view.switches.positions && !["rotary", "none"].includes(view.entry.config.positions);
   if (view.entry.config.name === "bert") {
     const x = traced(view, path, t, null);
-    return layerNorm(view, adds ? "(x_t + P_t)_d" : "x_{t,d}", adds ? addedUp(x, traced(view, "positions.vectors", t, null)) : x, "norm", d);
+    if (!adds) return layerNorm(view, "x_{t,d}", x, "norm", d);
+    return layerNorm(view, "(x_t + P_t)_d", addedUp(x, traced(view, "positions.vectors", t, null)), "norm", d);
   }
   const x = passed(traced(view, path, t, d), "x");
   if (!adds) return sumOf("x_{t,d}", [x]);
   const position = explainPosition(view, {}, [t, d]);
-  return sumOf("x_{t,d} + P_{t,d}", [x, passed(operand([position.total], position.torch), "P")]);
+  const recorded = t < view.tensors["positions.vectors"].shape[0]; // of two sides, the recorder keeps the last
+  const place = () => (recorded ? {path: "positions.vectors", index: [t, d]} : null);
+  return sumOf("x_{t,d} + P_{t,d}", [x, passed(operand([position.total], position.torch, place), "P")]);
 }
 
 /** P_{t,d}: learned, or sin(t / 10000^(2i/D)) and cos(t / 10000^(2i/D)). */
@@ -115,7 +119,7 @@ function explainPosition(view, parts, [t, d]) {
   const rate = constant(10000 ** ((-2 * i) / width), `10000 ** (${-2 * i} / ${width})`);
   const angle = product(constant(t, `${t}`), rate, () => `t · 10000^{−2i/D}, i = ${i}`);
   const wave = {symbol: name, f: Math[name], code: (x) => `torch.tensor(${x}).${name}()`};
-  return sumOf(`P_{t,d} = ${name}(\\frac{t}{10000^{2i/D}})   ${isCosine && !inHalves ? "d = 2i + 1" : "i = d"}`, [angle], [], wave);
+  return sumOf(`P_{t,d} = ${name}(\\frac{t}{10000^{2i/D}})`, [angle], [], wave, [["i", i]]);
 }
 
 // ── what comes out ──────────────────────────────────────────────────────────────────────────────────────────────────

@@ -133,7 +133,7 @@ export function sumOf(formula, products, biases = [], g = null, where = []) {
 
 /** The largest of some numbers. */
 export function largestOf(formula, row, label) {
-  const terms = row.values.map((value, i) => ({label: label(i), a: value, b: 1, product: value, aFrom: row.from(i), bFrom: null}));
+  const {terms} = product(row, operand(row.values.map(() => 1), ""), label);
   const total = Math.max(...row.values);
   const order = {terms: terms.sort((one, other) => other.product - one.product).slice(0, LISTED_TERMS), more: null};
   return {formula, ...order, bias: null, sum: null, after: "max", where: [], total, torch: `${row.code}.max()`};

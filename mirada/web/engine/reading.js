@@ -47,7 +47,8 @@ export function readText(entry, tokenizer, text) {
 
 /** A text's tokens; one that the vocabulary lacks is shown as it is written. */
 function tokensOf(tokenizer, text) {
-  return tokenizer.tokens(text).map(({id, text: own}) => ({id, piece: id === tokenizer.unknown ? own : tokenizer.pieces([id])[0]}));
+  const pieceOf = ({id, text: own}) => (id === tokenizer.unknown ? own : tokenizer.pieces([id])[0]);
+  return tokenizer.tokens(text).map((token) => ({id: token.id, piece: pieceOf(token)}));
 }
 
 /** The first tokens of a text, as many as the model was trained on. */
@@ -152,7 +153,8 @@ function readPrompt(entry, tokenizer, text) {
 /** The ids before a continuation: the opening and the prompt, line by line; where units are words a line ends with EOS. */
 export function promptIds(entry, tokenizer, text) {
   const lines = text.match(/[^\n]*\n|[^\n]+/g) ?? [];
-  const ids = lines.flatMap((line) => [...tokenizer.encode(line), ...(inSequences(tokenizer) && line.endsWith("\n") ? [EOS] : [])]);
+  const endOf = (line) => (inSequences(tokenizer) && line.endsWith("\n") ? [EOS] : []);
+  const ids = lines.flatMap((line) => [...tokenizer.encode(line), ...endOf(line)]);
   return [...(entry.opening ?? [BOS]), ...ids];
 }
 
@@ -194,7 +196,7 @@ export function readerLogits(network, entry, {ids, rows}) {
   return network.output.forward(rows === null ? h : concat(rows.map((t) => slice(h, 1, t, t + 1)), 1));
 }
 
-/** What the model says: labels of the text, a tag for each word, or words for each gap, the likeliest first. */
+/** What the model says: labels of the text, a tag for each word, or words for each gap, written [MASK]; likeliest first. */
 export function readerPredictions(entry, tokenizer, logits, read) {
   const probabilities = softmax(logits);
   const count = logits.shape.at(-1);
@@ -202,7 +204,7 @@ export function readerPredictions(entry, tokenizer, logits, read) {
   const ranked = (n) => entry.labels.map((label, place) => ({label, probability: row(n)[place]})).sort(byProbability);
   if (entry.task === "classification") return {labels: ranked(0), cut: read.cut};
   if (entry.task === "tagging") return {tags: read.words.map((token, n) => ({token, ...ranked(n)[0], labels: ranked(n)}))};
-  if (!read.words.includes(GAP)) throw new Error(`there is no gap in the text: write ${GAP} where a word is to be found`);
+  if (!read.words.includes(GAP)) return {fills: []};
   const first = (tokenizer.mask ?? EOS) + 1; // no special token is a word
   return {fills: read.rows.map((place, n) => ({position: place + 1, words: likeliestWords(tokenizer, row(n), first)}))};
 }
