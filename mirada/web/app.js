@@ -6,6 +6,7 @@ import {packedModels} from "./blobs.js";
 import {RunningModel} from "./model.js";
 import {RecordedModel} from "./recorded.js";
 import {textOf, numberText, preferredLanguage} from "./i18n/strings.js";
+import {SUPERSEDED} from "./engine/worker.js";
 import {VIEWS} from "./views/all.js";
 import {Shell} from "./shell.js";
 
@@ -16,6 +17,7 @@ export class App {
   #views = new Map(); // view class → view, made when it is first shown
   #kept = new Map(); // results by what they were computed from
   #timer = 0;
+  #turns = 0; // how many refreshes are under way
 
   constructor(entries) {
     this.models = entries.map((entry, number) => (entry.recorded ? new RecordedModel(entry, number) : new RunningModel(entry, number)));
@@ -53,6 +55,12 @@ export class App {
     return this.values.text || this.entry.sentence;
   }
 
+  /** The language to translate into, of a model that translates both ways; else null. */
+  get into() {
+    const {directions} = this.entry;
+    return directions ? (directions.find(({target}) => target === this.values.to) ?? directions[0]).target : null;
+  }
+
   get language() {
     return this.values.lang || preferredLanguage();
   }
@@ -70,7 +78,7 @@ export class App {
   generation(model = this.model) {
     const {beam, prefix, switches} = this.values;
     const width = beam || model.entry.decode.beam;
-    return this.computed(model, "generate", this.text, {beam: width, nBest: width, prefix, switches});
+    return this.computed(model, "generate", this.text, {beam: width, nBest: width, prefix, switches, to: this.into});
   }
 
   /** Every tensor of the pass over the sentence and the chosen translation. */
@@ -80,7 +88,7 @@ export class App {
       const {hypotheses} = await this.generation(model);
       target = (hypotheses[this.values.best] ?? hypotheses[0]).ids;
     }
-    return this.computed(model, "trace", this.text, {target, switches: this.values.switches});
+    return this.computed(model, "trace", this.text, {target, switches: this.values.switches, to: this.into});
   }
 
   /**
@@ -91,7 +99,7 @@ export class App {
     const asked = this.#asked();
     const key = JSON.stringify([model.number, verb, given]);
     if (!this.#kept.has(key)) {
-      const result = model.call(verb, ...given);
+      const result = lastingCall(model, verb, given, () => this.#asked() === asked);
       result.catch(() => this.#kept.delete(key));
       this.#kept.set(key, result);
       if (this.#kept.size > KEPT_RESULTS) this.#kept.delete(this.#kept.keys().next().value);
@@ -103,9 +111,14 @@ export class App {
     return result;
   }
 
+  /** A verb of the session on a text of its own, whatever the reader asks meanwhile. */
+  askedApart(model, verb, ...given) {
+    return lastingCall(model, verb, given, () => true);
+  }
+
   #asked() {
-    const {model, beam, prefix, switches, best} = this.values;
-    return JSON.stringify([model, this.text, beam, prefix, switches, best]);
+    const {model, beam, prefix, switches, best, to} = this.values;
+    return JSON.stringify([model, this.text, beam, prefix, switches, best, to]);
   }
 
   // ── showing ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -124,6 +137,7 @@ export class App {
   /** Show the state: open the model if need be, then the shell and the view. */
   async refresh() {
     const model = this.model;
+    this.shell.busy(++this.#turns);
     try {
       model.description ?? this.shell.say(this.t("opening"));
       await model.open();
@@ -135,6 +149,8 @@ export class App {
       this.shell.say("");
     } catch (error) {
       if (!(error instanceof Superseded)) this.shell.say(this.t("failed", {why: error.message}), true);
+    } finally {
+      this.shell.busy(--this.#turns);
     }
   }
 
@@ -151,6 +167,17 @@ export class App {
     }
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.refresh(), values.text === before.text ? 0 : TYPING_PAUSE);
+  }
+}
+
+/** Ask a model, and once more if another text's turn came first, as long as the answer is still wanted. */
+async function lastingCall(model, verb, given, wanted) {
+  for (;;) {
+    try {
+      return await model.call(verb, ...given);
+    } catch (error) {
+      if (error.message !== SUPERSEDED || !wanted()) throw error;
+    }
   }
 }
 

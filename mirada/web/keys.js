@@ -13,7 +13,7 @@ export class Keys {
   /** The list of shortcuts as a dialog, made anew with the page. */
   dialog() {
     const {app} = this;
-    const rows = [["/", "sentence"], ["1 – 9", "tabs"], ["← ↑ → ↓", "move"], ["Enter", "choose"], ["w", "words"], ["[ ]", "layers"], ["{ }", "heads"],
+    const rows = [["/", "sentence"], ["1 – 9", "tabs"], ["← ↑ → ↓", "move"], ["Enter", "choose"], ["w", "words"], ["[ ]", "layers"], ["{ }", "heads"], ["n p", "steps"],
       ["t", "theme"], ["l", "link"], ["?", "list"], ["Esc", "close"]];
     const title = element("h2", {id: "keys-title"}, app.t("keys"));
     this.box = element("dialog", {"aria-labelledby": "keys-title", onclick: (event) => event.target === this.box && this.box.close()},
@@ -44,6 +44,8 @@ export class Keys {
     return {
       "/": () => app.shell.input.focus(), "?": () => this.open(), t: () => app.shell.nextTheme(), l: () => app.shell.copyLink(),
       w: () => app.set({words: !words}),
+      n: () => document.dispatchEvent(new CustomEvent("walk", {detail: 1})),
+      p: () => document.dispatchEvent(new CustomEvent("walk", {detail: -1})),
       "[": () => app.set({layer: Math.max(-1, layer - 1)}), "]": () => app.set({layer: layer + 1}),
       "{": () => app.set({head: Math.max(-1, head - 1)}), "}": () => app.set({head: head + 1}),
     }[key];

@@ -63,7 +63,9 @@ export class Shell {
       this.#fillHeader();
       this.#fillFacts();
     }
-    if (this.input.value.trim() !== app.text) this.input.value = app.text;
+    this.input.placeholder = app.entry.sentence;
+    const typing = document.activeElement === this.input;
+    if (!typing && this.input.value.trim() !== app.text) this.input.value = app.text;
     this.#fit();
     const views = app.fitting;
     const current = views.find((view) => view.id === app.values.view) ?? views[0];
@@ -72,7 +74,9 @@ export class Shell {
       role: "tab", id: `tab-${view.id}`, "aria-controls": "panel",
       "aria-selected": String(view === current), tabindex: view === current ? 0 : -1,
     })));
-    if (focused) this.tabs.querySelector("[aria-selected=true]").focus();
+    const selected = this.tabs.querySelector("[aria-selected=true]");
+    if (focused) selected.focus();
+    this.tabs.scrollLeft = selected.offsetLeft - (this.tabs.clientWidth - selected.offsetWidth) / 2; // on a phone
     this.panel.setAttribute("aria-labelledby", `tab-${current.id}`);
     this.proof.update();
   }
@@ -105,6 +109,11 @@ export class Shell {
     this.status.textContent = text;
     this.status.hidden = text === "";
     this.status.classList.toggle("problem", problem);
+  }
+
+  /** Whether something is being computed. */
+  busy(turns) {
+    this.panel.setAttribute("aria-busy", String(turns > 0));
   }
 
   /** A tab by its place, for the keyboard. */
@@ -162,8 +171,10 @@ export class Shell {
     const which = models.length > 1
       ? choice(app.t("model"), models, app.model.number, (number) => app.set({...app.state.afresh, switches: {}, model: Number(number)}))
       : element("span", {class: "name"}, app.entry.name);
+    const into = app.entry.directions && choice(app.t("into"), app.entry.directions.map(({target}) => [target, languageName(app, target)]),
+      app.into, (to) => app.set({...app.state.afresh, to}));
     this.header.replaceChildren(
-      element("h1", {}, "Mirada"), which,
+      element("h1", {}, "Mirada"), which, into || "",
       element("div", {class: "settings"},
         choice(app.t("language"), Object.entries(LANGUAGES), app.language, (lang) => app.set({lang})), themes,
         button(app.t("link"), () => this.copyLink()),
@@ -181,4 +192,9 @@ export class Shell {
     this.facts.replaceChildren(element("summary", {}, app.t("about")),
       element("dl", {}, rows.map(([name, value]) => [element("dt", {}, name), element("dd", {}, String(value))]).flat()));
   }
+}
+
+/** What a language is called in the reader's. */
+function languageName(app, tag) {
+  return new Intl.DisplayNames(app.language, {type: "language"}).of(tag);
 }

@@ -5,6 +5,7 @@ export const SHELL_DEFAULTS = {
   model: 0, // which of the models given to explore
   view: "", // the view's id; empty: the first that fits the model
   text: "", // the sentence; empty: the model's sample
+  to: "", // the language to translate into, of a model that translates both ways
   beam: 0, // 0: as the model was told to decode
   prefix: [], // ids that the translation must begin with
   best: 0, // which hypothesis of the n-best is looked at

@@ -9,18 +9,18 @@ export function unitOf(tokenizer) {
   return model.type === "WordPiece" ? "wordpieces" : "subwords";
 }
 
-/** A piece as a label: without its leading space, one that continues a word with a dot before it. */
-export function pieceLabel(piece, place, unit) {
+/** A piece as a label: without its leading space; one that continues the word of the piece `before` begins with a dot. */
+export function pieceLabel(piece, before, unit) {
   if (unit === "words" || unit === "symbols" || isSpecial(piece)) return visible(piece);
   if (unit === "characters") return piece === " " ? "␣" : visible(piece);
-  const inside = place > 0 && !/^\s/u.test(piece) && /^(##)?[\p{L}\p{N}\p{M}]/u.test(piece);
+  const inside = /[\p{L}\p{N}\p{M}]$/u.test(before) && /^(##)?[\p{L}\p{N}\p{M}]/u.test(piece) && (unit !== "wordpieces" || piece.startsWith("##"));
   const label = visible(piece.trim().replace(/^##/, ""));
   return inside ? `·${label}` : label;
 }
 
 /** Every piece of a sequence as a label. */
 export function pieceLabels(pieces, unit) {
-  return pieces.map((piece, place) => pieceLabel(piece, place, unit));
+  return pieces.map((piece, place) => pieceLabel(piece, place ? pieces[place - 1] : "", unit));
 }
 
 /** Whether a piece stands for no text: the beginning, the end, a direction. */

@@ -11,22 +11,25 @@ export class MapGrid {
     this.columns = 1;
     this.element = element("div", {class: "grid", role: "radiogroup", "aria-label": app.t("heads")});
     roving(this.element, "[role=radio]", (one) => one.click(), () => this.columns);
-    this.drawn = null;
+    this.rows = null;
   }
 
   /**
-   * Show maps row by row: `cells` [[{matrix, name, short, value}, …], …]. They are drawn anew when `key` changes; otherwise
-   * the choice alone is marked.
+   * Show maps row by row: `rows` [{cells: [{matrix, name, short, value}, …], title}, …]. They are drawn anew when they
+   * are others than before; otherwise the choice alone is marked.
    */
-  show(cells, key, chosen) {
-    if (key !== this.drawn) {
-      this.drawn = key;
-      this.columns = cells[0].length;
+  show(rows, chosen) {
+    const drawn = `${this.app.shell.colours}`;
+    if (rows !== this.rows || drawn !== this.drawn) {
+      Object.assign(this, {rows, drawn, columns: rows[0].cells.length});
       this.element.style.setProperty("--columns", this.columns);
       const colours = pageColours();
-      this.element.replaceChildren(...cells.flat().map((cell) => this.#small(cell, colours[cell.scale ?? "weights"])));
+      this.element.replaceChildren(...rows.flatMap(({cells, title}) => [
+        title ? element("div", {class: "row-title"}, title) : null,
+        ...cells.map((cell) => this.#small(cell, colours[cell.scale ?? "weights"])),
+      ]).filter(Boolean));
     }
-    for (const one of this.element.children) {
+    for (const one of this.element.querySelectorAll("[role=radio]")) {
       const is = one.dataset.value === chosen;
       one.setAttribute("aria-checked", String(is));
       one.tabIndex = is ? 0 : -1;

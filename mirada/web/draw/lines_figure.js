@@ -36,6 +36,7 @@ export class LinesFigure {
     if (!this.#shown || !width) return;
     const {about} = this.#shown;
     this.layout = linesLayout(about.rowLabels, about.columnLabels, width);
+    this.stage.classList.toggle("upright", this.layout.upright);
     this.stage.style.width = `${this.layout.width}px`;
     this.stage.style.height = `${this.layout.height}px`;
     this.svg.setAttribute("width", this.layout.width);

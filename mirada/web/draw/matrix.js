@@ -5,6 +5,7 @@ import {colourAt, inkOn} from "./colours.js";
 
 const LARGEST_CELL = 40;
 const LEGEND = 34; // pixels below the map for the scale
+const STEPS = 48; // of the scale
 const TITLE = 22; // and above it for what the axes are
 
 /**
@@ -29,7 +30,7 @@ export function matrixLayout(about, width) {
     left, top, right, bottom, cell, high, size,
     everyRow: Math.max(1, Math.ceil((size + 1) / high)), // where cells are small only each so many labels fit
     everyColumn: Math.max(1, Math.ceil((size + 1) / cell)),
-    width: Math.max(Math.min(width, right + lean), left + 170), height: bottom + LEGEND,
+    width: Math.min(width, Math.max(right + lean, left + 2 * STEPS + 48 + textWidth(about.legend, {size: 11}))), height: bottom + LEGEND,
     widestRow: left - 12, widestColumn: 120,
   };
 }
@@ -70,13 +71,13 @@ function drawNumbers(scene, {rows, columns, data, least, most}, {left, top, cell
 }
 
 /** The colours from the least value to the most, with what they mean. */
-function drawLegend(scene, {least, most}, {left, bottom}, colours, scale, {legend, number}) {
+function drawLegend(scene, {least, most}, {left, bottom, width}, colours, scale, {legend, number}) {
   const y = bottom + 14;
-  const steps = 48;
-  for (let i = 0; i < steps; i++) {
-    scene.rect(left + 2 * i, y, 2.2, 8, {fill: colourAt(scale, i / (steps - 1))});
+  for (let i = 0; i < STEPS; i++) {
+    scene.rect(left + 2 * i, y, 2.2, 8, {fill: colourAt(scale, i / (STEPS - 1))});
   }
-  scene.rect(left, y, 2 * steps, 8, {stroke: colours.line});
+  scene.rect(left, y, 2 * STEPS, 8, {stroke: colours.line});
   scene.text(left - 6, y + 4, number(least), {size: 11, anchor: "end", fill: colours.soft});
-  scene.text(left + 2 * steps + 6, y + 4, `${number(most)}  ${legend}`, {size: 11, fill: colours.soft});
+  const x = left + 2 * STEPS + 6;
+  scene.text(x, y + 4, shortened(`${number(most)}  ${legend}`, width - x, {size: 11}), {size: 11, fill: colours.soft});
 }

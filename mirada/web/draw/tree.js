@@ -2,10 +2,10 @@
 
 import {Scene, shortened, textWidth} from "./scene.js";
 
-const COLUMN = 112;
+const COLUMN = 136;
 const ROW = 36;
 const TOP = 26;
-const BOX = {width: 88, height: 28};
+const BOX = {width: 112, height: 28};
 
 /**
  * Every candidate of a search as a node: {step, rank, candidate, ids, text, parent}; `parent` is a node or null.

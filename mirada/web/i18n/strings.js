@@ -34,7 +34,7 @@ export function numberText(language, value, digits = 2) {
   const key = `${language} ${digits}`;
   const usual = {minimumFractionDigits: digits, maximumFractionDigits: digits};
   if (!NUMBER_FORMATS.has(key)) NUMBER_FORMATS.set(key, new Intl.NumberFormat(language, usual));
-  return NUMBER_FORMATS.get(key).format(value);
+  return NUMBER_FORMATS.get(key).format(value).replace("-", "−");
 }
 
 const NUMBER_FORMATS = new Map(); // making one takes longer than using it

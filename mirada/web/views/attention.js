@@ -16,6 +16,7 @@ export class AttentionView {
     layer: 0, // −1: the mean over all layers
     head: 0, // −1: the mean over all heads
     words: false, // tokens merged to words
+    stretch: false, // the darkest colour is the largest weight, and not 1
     figure: "map", // map, lines or heads
     token: -1, // the row that is looked at head by head
     gate: "", // "encoder.0.forward f": which gate of a recurrent network is large
@@ -42,7 +43,8 @@ export class AttentionView {
   async update(state) {
     const {app} = this;
     const trace = await app.trace();
-    this.looks = looksIn(trace, unitsOf(app.entry));
+    if (this.trace !== trace) this.looks = looksIn(trace, unitsOf(app.entry));
+    this.trace = trace;
     const cells = cellsIn(trace);
     const parts = [...this.looks.map(({part}) => part), ...(cells.length ? ["gates"] : [])];
     if (parts.length === 0) return this.element.replaceChildren(element("p", {class: "note"}, app.t("attention.none")));
@@ -56,13 +58,14 @@ export class AttentionView {
     }
   }
 
-  #showTools(parts, {figure, words}) {
+  #showTools(parts, {figure, words, stretch}) {
     const {app} = this;
     const options = (prefix, keys) => keys.map((key) => [key, app.t(`${prefix}.${key}`)]);
     const all = [segments(app.t("part"), options("part", parts), this.part, (part) => app.set({part, token: -1}))];
     if (this.part !== "gates") {
       all.push(segments(app.t("figure"), options("figure", ["map", "lines", "heads"]), figure, (one) => app.set({figure: one})));
       all.push(checkbox(app.t("words"), words, (on) => app.set({words: on, token: -1})));
+      all.push(checkbox(app.t("stretch"), stretch, (on) => app.set({stretch: on})));
     }
     replaceKeepingFocus(this.tools, [...all, this.pictures]);
   }
@@ -73,11 +76,13 @@ export class AttentionView {
     const head = looks.heads === 1 ? 0 : clamped(state.head, looks.heads);
     this.chosen = [layer, head];
     const {words} = state;
-    const key = JSON.stringify([app.model.number, app.text, looks.part, words, state.switches, state.best, state.prefix, app.shell.colours]);
-    this.grid.show(smallMaps(app, looks, words), key, this.chosen.join(" "));
+    if (this.maps?.looks !== looks || this.maps.words !== words || this.maps.stretch !== state.stretch) {
+      this.maps = {looks, words, stretch: state.stretch, ...smallMaps(app, looks, words, state.stretch)};
+    }
+    this.grid.show(this.maps.rows, this.chosen.join(" "));
     this.grid.element.hidden = looks.layers * looks.heads === 1;
     const labels = looks.labels(words);
-    const matrix = looks.matrix(layer < 0 ? null : layer, head < 0 ? null : head, words);
+    const matrix = {...looks.matrix(layer < 0 ? null : layer, head < 0 ? null : head, words), most: this.maps.most};
     const about = {
       rowLabels: labels.rows, columnLabels: labels.columns, rowTitle: app.t(`row.${looks.part}`),
       columnTitle: app.t("looksAt"), legend: app.t("weight"), title: `${app.t(`part.${looks.part}`)}, ${placeName(app, layer, head)}`,
@@ -87,7 +92,8 @@ export class AttentionView {
     if (state.figure === "heads") return this.#showHeads(looks, labels, about, state, caption);
     const shown = state.figure === "lines" ? this.lines : this.map;
     this.figure.replaceChildren(caption, shown.element, element("p", {class: "hint"}, app.t(`hint.${state.figure === "lines" ? "lines" : "map"}`)));
-    shown.show(matrix, about, state.token);
+    if (shown === this.lines) shown.show(matrix, about, state.token);
+    else shown.show(matrix, about);
   }
 
   /** One word, and where each head of each layer looks from it. */
@@ -100,7 +106,7 @@ export class AttentionView {
       const all = looks.matrix(layer, head, state.words);
       data.set(all.data.subarray(row * all.columns, (row + 1) * all.columns), i * all.columns);
     });
-    const matrix = {rows: this.places.length, columns: labels.columns.length, data, least: 0, most: 1};
+    const matrix = {rows: this.places.length, columns: labels.columns.length, data, least: 0, most: this.maps.most};
     const which = choice(app.t("word"), labels.rows.map((label, i) => [i, label]), row, (value) => app.set({token: Number(value)}));
     caption.textContent = app.t("heads.title", {word: labels.rows[row]});
     this.figure.replaceChildren(caption, which, this.heads.element, element("p", {class: "hint"}, app.t("hint.heads")));
@@ -138,15 +144,31 @@ export function placeName(app, layer, head) {
   return `${which("layer", layer)}, ${which("head", head)}`;
 }
 
-/** A row for each layer and one for their mean, a column for each head and one for their mean. */
-export function smallMaps(app, looks, words) {
+/**
+ * A row for each layer and one for their mean, a column for each head and one for their mean; and the weight that the
+ * strongest colour stands for, which is the same for all: 1, or the largest there is.
+ */
+export function smallMaps(app, looks, words, stretch) {
   const layers = [...Array(looks.layers).keys(), ...(looks.layers > 1 ? [-1] : [])];
   const heads = [...Array(looks.heads).keys(), ...(looks.heads > 1 ? [-1] : [])];
-  const short = (value) => (value < 0 ? app.t("mean") : value + 1);
-  return layers.map((layer) => heads.map((head) => ({
+  const short = (layer, head) => {
+    if (layer < 0 && head < 0) return app.t("mean");
+    if (layer < 0) return app.t("head.one", {number: head + 1});
+    return head < 0 ? app.t("layer.one", {number: layer + 1}) : `${layer + 1}.${head + 1}`;
+  };
+  const rows = layers.map((layer) => ({cells: heads.map((head) => ({
     matrix: looks.matrix(layer < 0 ? null : layer, head < 0 ? null : head, words),
-    name: placeName(app, layer, head), short: `${short(layer)}.${short(head)}`, value: `${layer} ${head}`,
-  })));
+    name: placeName(app, layer, head), short: short(layer, head), value: `${layer} ${head}`,
+  }))}));
+  const matrices = rows.flatMap(({cells}) => cells.map(({matrix}) => matrix));
+  const most = stretch ? Math.max(...matrices.map(largestWeight)) : 1;
+  for (const matrix of matrices) matrix.most = most;
+  return {rows, most};
+}
+
+/** The largest weight of a matrix. */
+export function largestWeight({data}) {
+  return data.reduce((largest, weight) => Math.max(largest, weight), 0);
 }
 
 function headPlaces(looks) {

@@ -10,7 +10,6 @@ import {treeNodes, pathTo, treeScene} from "../draw/tree.js";
 import {pictureButtons} from "../draw/picture.js";
 
 const PAUSE = 900; // milliseconds a step while it plays
-const END = "</s>";
 
 export class BeamFigure {
   #timer = 0;
@@ -47,7 +46,7 @@ export class BeamFigure {
     const colours = pageColours();
     this.drawing = treeScene(this.steps, this.at, path, {
       title: app.t("beam.tree"), start: "<s>", step: (number) => String(number), number: (value) => app.number(value, 2),
-      label: (node) => pieceLabel(node.candidate.piece, node.step, unit),
+      label: (node) => pieceLabel(node.candidate.piece, node.parent?.candidate.piece ?? "", unit),
     }, colours);
     paintScene(this.drawing.scene, this.canvas);
     this.#explain(unit, state.beam || app.entry.decode.beam);
@@ -65,7 +64,7 @@ export class BeamFigure {
     const rows = nodes.map(({candidate, parent, rank, text}) => element("tr", {class: candidate.fate},
       element("td", {}, String(rank + 1)),
       element("td", {}, element("bdi", {}, ending(parent?.text ?? "<s>"))),
-      element("td", {}, element("bdi", {}, candidate.piece === END ? END : pieceLabel(candidate.piece, 1, unit))),
+      element("td", {}, element("bdi", {}, pieceLabel(candidate.piece, parent?.candidate.piece ?? "", unit))),
       element("td", {class: "number"}, app.number(Math.exp(candidate.logP), 3)),
       element("td", {class: "number"}, app.number(candidate.score, 3)),
       element("td", {}, app.t(`fate.${reasonOf(candidate, last)}`, {rank: rank + 1, width}))));
@@ -102,6 +101,5 @@ function reasonOf({fate, id}, last) {
 
 /** The last words of a text. */
 function ending(text) {
-  const letters = [...text];
-  return letters.length > 28 ? `…${letters.slice(-27).join("")}` : text;
+  return text.length > 30 ? `… ${text.slice(-30).replace(/^\S*\s+/u, "")}` : text.trim();
 }

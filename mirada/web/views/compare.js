@@ -4,7 +4,7 @@ import {element, choice, checkbox} from "../elements.js";
 import {looksIn} from "../looks.js";
 import {MapFigure} from "../draw/map_figure.js";
 import {pictureButtons} from "../draw/picture.js";
-import {unitsOf, placeName} from "./attention.js";
+import {unitsOf, placeName, largestWeight} from "./attention.js";
 import {summaryOf} from "./predict.js";
 
 export class CompareView {
@@ -18,18 +18,23 @@ export class CompareView {
   constructor(app) {
     this.app = app;
     this.sides = app.models.map((model) => new Side(app, model));
-    this.words = element("div", {class: "tools"});
-    this.element = element("div", {class: "compare"}, element("p", {class: "hint"}, app.t("hint.compare")), this.words,
+    const words = checkbox(app.t("words"), false, (joined) => app.set({joined}));
+    const stretch = checkbox(app.t("stretch"), false, (on) => app.set({stretch: on}));
+    this.words = words.querySelector("input");
+    this.stretch = stretch.querySelector("input");
+    this.element = element("div", {class: "compare"}, element("p", {class: "hint"}, app.t("hint.compare")),
+      element("div", {class: "tools"}, words, stretch),
       element("div", {class: "sides"}, this.sides.map((side) => side.element)));
   }
 
   async update(state) {
     const {app} = this;
     await Promise.all(app.models.map((model) => model.open()));
-    const box = this.words.querySelector("input");
-    if (!box) this.words.append(checkbox(app.t("words"), state.joined, (joined) => app.set({joined})));
-    else box.checked = state.joined;
-    await Promise.all(this.sides.map((side) => side.update(state)));
+    this.words.checked = state.joined;
+    this.stretch.checked = state.stretch;
+    const largest = await Promise.all(this.sides.map((side) => side.update(state)));
+    const most = state.stretch ? Math.max(...largest) : 1; // one scale for both
+    for (const side of this.sides) side.draw(most);
   }
 }
 
@@ -48,9 +53,11 @@ class Side {
       pictureButtons(app, () => this.map.scene(), () => `${model.entry.name}-attention`));
   }
 
-  async update({places, joined, switches}) {
+  /** Compute, and return the largest weight of the map. */
+  async update({places, joined}) {
     const {app, model} = this;
-    const options = {beam: app.values.beam || model.entry.decode?.beam, switches};
+    const switches = model === app.model ? app.values.switches : {};
+    const options = {beam: app.values.beam || model.entry.decode?.beam, switches, to: app.into};
     let target = null;
     if (model.description.generates) {
       const {hypotheses: [best]} = await app.computed(model, "generate", app.text, {...options, nBest: 1, prefix: []});
@@ -59,13 +66,20 @@ class Side {
     } else {
       this.output.textContent = summaryOf(app, await app.computed(model, "predict", app.text, {switches}));
     }
-    const looks = looksIn(await app.computed(model, "trace", app.text, {target, switches}), unitsOf(model.entry));
+    const looks = looksIn(await app.computed(model, "trace", app.text, {target, switches, to: app.into}), unitsOf(model.entry));
     this.map.element.hidden = looks.length === 0;
-    if (looks.length === 0) return this.caption.replaceChildren(app.t("attention.none"));
-    this.#showMap(looks, places[model.number], joined);
+    this.drawn = null;
+    if (looks.length > 0) return this.#choose(looks, places[model.number], joined);
+    this.caption.textContent = app.t("attention.none");
+    return 0;
   }
 
-  #showMap(looks, place, joined) {
+  /** Show the map, in colours that end at the weight `most`. */
+  draw(most) {
+    if (this.drawn) this.map.show({...this.drawn.matrix, most}, this.drawn.about);
+  }
+
+  #choose(looks, place, joined) {
     const {app} = this;
     const options = looks.flatMap((one) => placesOf(one).map(([layer, head]) =>
       [`${one.part} ${layer} ${head}`, `${app.t(`part.${one.part}`)}: ${placeName(app, layer, head)}`]));
@@ -80,10 +94,12 @@ class Side {
     this.tools.replaceChildren(select);
     if (focused) select.querySelector("select").focus();
     const index = (value) => (Number(value) < 0 ? null : Number(value));
-    this.map.show(one.matrix(index(layer), index(head), joined), {
+    const about = {
       rowLabels: labels.rows, columnLabels: labels.columns, rowTitle: app.t(`row.${part}`), columnTitle: app.t("looksAt"),
       legend: app.t("weight"), title: `${this.model.entry.name}: ${this.caption.textContent}`,
-    });
+    };
+    this.drawn = {matrix: one.matrix(index(layer), index(head), joined), about};
+    return largestWeight(this.drawn.matrix);
   }
 }
 

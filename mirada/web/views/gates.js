@@ -19,9 +19,15 @@ export class GateFigure {
 
   /** Show the cells of a trace; `state.gate` is the one that is large, as "encoder.0.forward f". */
   show(cells, trace, units, state) {
-    const all = cells.map(({path, symbols}) => Object.entries(symbols).map(([symbol, tensor]) => this.#small(path, symbol, tensor)));
-    const chosen = all.flat().find(({value}) => value === state.gate) ?? all[0][0];
-    this.grid.show(all, JSON.stringify([this.app.model.number, this.app.text, state.switches, state.best, this.app.shell.colours]), chosen.value);
+    if (this.trace !== trace) {
+      this.trace = trace;
+      this.rows = cells.map(({path, symbols}) => ({
+        title: this.#cellName(path), cells: Object.entries(symbols).map(([symbol, tensor]) => this.#small(path, symbol, tensor)),
+      }));
+    }
+    const all = this.rows.flatMap((row) => row.cells);
+    const chosen = all.find(({value}) => value === state.gate) ?? all[0];
+    this.grid.show(this.rows, chosen.value);
     this.caption.textContent = chosen.name;
     const [path] = chosen.value.split(" ");
     const decodes = path.startsWith("decoder") && trace.target;
@@ -34,12 +40,18 @@ export class GateFigure {
     }, chosen.scale);
   }
 
+  /** "encoder.0.forward" as a reader says it. */
+  #cellName(path) {
+    const [owner, layer, direction] = path.split(".");
+    return `${this.app.t(`cell.${owner}`)}, ${this.app.t("layer.one", {number: Number(layer) + 1})}, ${this.app.t(`cell.${direction}`)}`;
+  }
+
   #small(path, symbol, {shape: [steps, units], data}) {
     const turned = new Float32Array(data.length); // a column for each time step
     for (let t = 0; t < steps; t++) for (let unit = 0; unit < units; unit++) turned[unit * steps + t] = data[t * units + unit];
     const gate = BETWEEN_0_AND_1.includes(symbol);
     const most = gate ? 1 : Math.max(1, data.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0));
-    const name = `${path}: ${this.app.t(`symbol.${symbol}`)}`;
+    const name = `${this.#cellName(path)}: ${this.app.t(`symbol.${symbol}`)}`;
     return {
       matrix: {rows: units, columns: steps, data: turned, least: gate ? 0 : -most, most},
       name, short: this.app.t(`short.${symbol}`), value: `${path} ${symbol}`, scale: gate ? "weights" : "signed",

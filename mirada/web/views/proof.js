@@ -33,7 +33,7 @@ export class ProofView {
   async #check(model) {
     const {text, target} = model.entry.proof;
     const recorded = await packedTensors(`proof-${model.number}`);
-    const {tensors} = await model.call("trace", text, {target, switches: {}});
+    const {tensors} = await this.app.askedApart(model, "trace", text, {target, switches: {}});
     const rows = Object.entries(recorded).map(([path, tensor]) => comparedTensor(path, tensor, tensors[path]));
     const largest = Math.max(...rows.map(({difference}) => difference));
     const numbers = rows.reduce((sum, {count}) => sum + count, 0);

@@ -1,6 +1,6 @@
 // How attention came to be: what the model looked at in one example, from its first steps to its last.
 
-import {element, button, choice, checkbox} from "../elements.js";
+import {element, button, checkbox} from "../elements.js";
 import {packedTensors} from "../blobs.js";
 import {Looks} from "../looks.js";
 import {MapGrid} from "../draw/grid.js";
@@ -32,10 +32,13 @@ export class TrainingView {
     this.counter = element("output");
     this.play = button("▶", () => this.#toggle(), {"aria-label": app.t("play")});
     this.caption = element("h2");
-    this.words = element("span");
+    const words = checkbox(app.t("words"), false, (grouped) => app.set({grouped}));
+    const stretch = checkbox(app.t("stretch"), false, (on) => app.set({stretch: on}));
+    this.words = words.querySelector("input");
+    this.stretch = stretch.querySelector("input");
     this.element = element("div", {class: "training"},
       element("p", {class: "hint"}, app.t("hint.training")),
-      element("div", {class: "steps"}, this.play, this.slider, this.counter, this.words,
+      element("div", {class: "steps"}, this.play, this.slider, this.counter, words, stretch,
         pictureButtons(app, () => this.map.scene(), () => `training-${this.steps[this.at]}`)),
       this.curve,
       element("div", {class: "looks"}, this.grid.element, element("div", {class: "figure"}, this.caption, this.map.element)));
@@ -50,17 +53,16 @@ export class TrainingView {
     this.slider.value = this.at;
     this.slider.setAttribute("aria-valuetext", app.t("training.at", {step: this.steps[this.at]}));
     this.counter.textContent = app.t("training.of", {step: this.#count(this.steps[this.at]), last: this.#count(this.steps.at(-1))});
-    const box = this.words.querySelector("input");
-    if (!box) this.words.replaceChildren(checkbox(app.t("words"), state.grouped, (grouped) => app.set({grouped})));
-    else box.checked = state.grouped;
+    this.words.checked = state.grouped;
+    this.stretch.checked = state.stretch;
     const now = looks[this.at];
     const [layer, head] = this.#place(state.place, now);
-    const key = JSON.stringify([app.model.number, this.at, state.grouped, app.shell.colours]);
-    this.grid.show(smallMaps(app, now, state.grouped), key, `${layer} ${head}`);
+    const {rows, most} = smallMaps(app, now, state.grouped, state.stretch);
+    this.grid.show(rows, `${layer} ${head}`);
     this.grid.element.hidden = now.layers * now.heads === 1;
     const labels = now.labels(state.grouped);
     this.caption.textContent = app.t("training.title", {step: this.#count(this.steps[this.at]), place: placeName(app, layer, head)});
-    this.map.show(now.matrix(layer < 0 ? null : layer, head < 0 ? null : head, state.grouped), {
+    this.map.show({...now.matrix(layer < 0 ? null : layer, head < 0 ? null : head, state.grouped), most}, {
       rowLabels: labels.rows, columnLabels: labels.columns, rowTitle: app.t("row.cross"), columnTitle: app.t("looksAt"),
       legend: app.t("weight"), title: this.caption.textContent,
     });
@@ -95,12 +97,12 @@ export class TrainingView {
   /** A line of the largest weight a word gives, on average: 1 is a look at one word alone. */
   #drawCurve(sharpness) {
     const width = Math.min(640, this.element.clientWidth || 320);
-    const height = 64;
+    const height = 84;
     const colours = pageColours();
     const scene = new Scene(width, height, this.app.t("training.sharp"));
     const last = sharpness.length - 1;
     const x = (i) => 34 + (i / Math.max(1, last)) * (width - 44);
-    const y = (value) => height - 10 - value * (height - 26);
+    const y = (value) => height - 10 - value * (height - 34);
     scene.text(0, 6, this.app.t("training.sharp"), {size: 11, fill: colours.soft});
     for (const value of [0, 1]) {
       scene.path(`M34 ${y(value)}H${width - 10}`, {stroke: colours.line});

@@ -1,7 +1,7 @@
 // The translation, word by word with what else was likely; the n-best; and the search that found them.
 
 import {element, button, choice} from "../elements.js";
-import {pieceLabels} from "../words.js";
+import {pieceLabel, pieceLabels} from "../words.js";
 import {EOS} from "../engine/tokenizer.js";
 import {unitsOf} from "./attention.js";
 import {BeamFigure} from "./beam.js";
@@ -32,7 +32,7 @@ export class TranslateView {
       element("section", {},
         element("h2", {}, app.t("wordByWord")), element("p", {class: "hint"}, app.t("hint.words")),
         this.tokens, this.forced, this.alternatives),
-      element("section", {}, element("h2", {}, app.t("nBest")), this.list),
+      element("section", {}, element("h2", {}, app.t(this.#listName())), this.list),
       this.beam.element);
   }
 
@@ -72,13 +72,13 @@ export class TranslateView {
       button(app.t("prefix.free"), () => app.set({prefix: [], best: 0, word: -1})));
   }
 
-  async #showAlternatives({ids}, {word, switches}) {
+  async #showAlternatives({ids, pieces}, {word, switches}) {
     const {app} = this;
     const open = word >= 0 && word <= ids.length && !app.description.recorded;
     this.alternatives.hidden = !open;
     if (!open) return;
-    const before = ids.slice(0, word);
-    const found = await app.computed(app.model, "next", app.text, {prefix: before, count: ALTERNATIVES, switches});
+    const before = {ids: ids.slice(0, word), piece: pieces[word - 1] ?? ""};
+    const found = await app.computed(app.model, "next", app.text, {prefix: before.ids, count: ALTERNATIVES, switches, to: app.into});
     const rows = found.map(({id, piece, probability}) => this.#alternative(before, id, piece, probability, id === ids[word]));
     this.alternatives.replaceChildren(
       element("h3", {}, app.t("alternatives")), element("p", {class: "hint"}, app.t("hint.alternatives")),
@@ -88,15 +88,19 @@ export class TranslateView {
   #alternative(before, id, piece, probability, taken) {
     const {app} = this;
     const unit = unitsOf(app.entry).target;
-    const label = pieceLabels(["x", piece], unit)[1];
+    const label = pieceLabel(piece, before.piece, unit);
     const bar = element("span", {class: "bar", "aria-hidden": "true"});
     bar.style.setProperty("--share", probability.toFixed(4));
     const made = button([element("bdi", {class: "piece"}, label), bar, element("span", {class: "number"}, app.number(probability, 3))],
-      () => app.set({prefix: [...before, id], best: 0, word: -1}), {
+      () => app.set({prefix: [...before.ids, id], best: 0, word: -1}), {
         "aria-current": taken ? "true" : null, disabled: id === EOS, class: "alternative",
         "aria-label": app.t("alternative.label", {token: label, p: app.number(probability, 3)}),
       });
     return element("li", {}, made);
+  }
+
+  #listName() {
+    return this.app.entry.task === "language_model" ? "nBest.continue" : "nBest";
   }
 
   // ── the n-best ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -115,7 +119,7 @@ export class TranslateView {
       element("td", {class: "number"}, app.number(hypothesis.score, 3)),
       element("td", {class: "number"}, app.number(hypothesis.logProbability, 3))));
     const table = element("table", {class: "best"},
-      element("caption", {class: "unseen"}, app.t("nBest")),
+      element("caption", {class: "unseen"}, app.t(this.#listName())),
       element("thead", {}, element("tr", {}, head.map((text) => element("th", {scope: "col"}, text)))), element("tbody", {}, rows));
     const focused = this.list.contains(document.activeElement) ? document.activeElement.tagName : null;
     this.list.replaceChildren(
