@@ -5,13 +5,11 @@ const MATH_NAMESPACE = "http://www.w3.org/1998/Math/MathML";
 const FORMULA_TOKEN = /\\[a-z]+|[A-Za-z]+|[0-9]+(?:\.[0-9]+)?|\s+|./gu;
 const FORMULA_NAME = /^[\p{L}]+$/u;
 
-/** A <math> element of a formula; `block` sets it on a line of its own. */
-export function formula(source, block = false) {
+/** A <math> element of a formula. */
+export function formula(source) {
   const tokens = (source.match(FORMULA_TOKEN) ?? []).filter((token) => token.trim() !== "");
   const row = mathElement("mrow", ...mathRow(tokens));
-  const math = mathElement("math", row);
-  if (block) math.setAttribute("display", "block");
-  return math;
+  return mathElement("math", row);
 }
 
 function mathElement(name, ...children) {
@@ -49,7 +47,10 @@ function mathAtom(tokens) {
   if (token === "\\sqrt") return mathElement("msqrt", mathAtom(tokens));
   if (token === "\\tilde") return mathAccent(mathAtom(tokens));
   if (FORMULA_NAME.test(token)) return mathElement("mi", token);
-  return mathElement(/^[0-9]/.test(token) ? "mn" : "mo", token);
+  if (/^[0-9]/.test(token)) return mathElement("mn", token);
+  const sign = mathElement("mo", token);
+  if ("()[]".includes(token)) sign.setAttribute("stretchy", "false");
+  return sign;
 }
 
 function mathAccent(base) {

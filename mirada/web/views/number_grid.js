@@ -4,14 +4,14 @@
 import {element} from "../elements.js";
 import {colourAt, inkOn, pageColours} from "../draw/colours.js";
 
-const GRID_CELL = 58; // pixels: what a number takes
-const GRID_LABEL = 88; // and the name of its row
+const GRID_CELL = 53; // pixels: what a number takes
+const GRID_LABEL = 84; // and the name of its row
 const STRIP_ROW = 5; // pixels for each row of the strip, between 10 and 120 together
 const ROWS_IN_VIEW = 12; // more rows than this scroll
 
 /** How many columns of numbers fit. */
 export function columnsThatFit(width) {
-  return Math.max(3, Math.min(16, Math.floor((width - GRID_LABEL) / GRID_CELL)));
+  return Math.max(3, Math.min(20, Math.floor((width - GRID_LABEL) / GRID_CELL)));
 }
 
 export class NumberGrid {
@@ -28,7 +28,7 @@ export class NumberGrid {
     const {view, fits, columnLabels} = options;
     this.shown = Math.min(view.columns, fits);
     this.strip = view.columns > this.shown ? this.#strip() : null;
-    this.table = element("table", {role: "grid", "aria-label": options.name, class: columnLabels ? "of-words" : null});
+    this.table = element("table", {role: "grid", "aria-label": options.name, class: [columnLabels && "of-words", options.labelled && "of-weights"].filter(Boolean).join(" ") || null});
     this.table.addEventListener("click", (event) => this.#clicked(event));
     this.table.addEventListener("keydown", (event) => this.#key(event));
     const scroller = element("div", {class: options.rows.length > ROWS_IN_VIEW ? "grid-rows tall" : "grid-rows"}, this.table);

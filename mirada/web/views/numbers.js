@@ -1,6 +1,9 @@
 // The panel that explains a number: the sum that made it, its largest terms, and the PyTorch line that reproduces it.
 
 import {element, button} from "../elements.js";
+import {formula} from "./formula.js";
+
+const TERMS_SHOWN = 10;
 
 /** A panel that is beside the view on a wide screen and at the bottom of a narrow one. */
 export class NumberPanel {
@@ -85,8 +88,8 @@ export class NumberPanel {
   #body(place, found) {
     const {t} = this.page;
     return [
-      element("p", {class: "total", "data-total": found.total}, this.#number(found.value, 4)),
-      element("p", {class: "sum-formula"}, found.formula),
+      element("p", {class: "value-now", "data-total": found.total}, this.#number(found.value, 4)),
+      element("p", {class: "sum-formula"}, found.formula.split("   ").map((one) => formula(one))),
       ...(found.where?.length ? [this.#where(found.where)] : []),
       this.#terms(found),
       element("h3", {}, t("number.torch")),
@@ -102,13 +105,25 @@ export class NumberPanel {
   #terms(found) {
     const {t} = this.page;
     const most = Math.max(...found.terms.map(({product}) => Math.abs(product)).filter(Number.isFinite), 1e-12);
-    const rows = found.terms.map((term) => element("tr", {},
+    const rows = found.terms.map((term, n) => element("tr", {hidden: n >= TERMS_SHOWN},
       element("th", {scope: "row", dir: "auto"}, term.label), this.#factor(term.a, term.aFrom), this.#factor(term.b, term.bFrom),
       element("td", {class: "product"}, this.#bar(term.product / most), this.#number(term.product, 4))));
     const summary = (key, value, words = {}) => element("tr", {class: `sum ${key}`},
       element("th", {scope: "row", colspan: 3}, t(`number.${key}`, words)), element("td", {}, this.#number(value, 4)));
     const foot = [];
-    if (found.more) foot.push(summary("more", found.more.sum, {count: found.more.count}));
+    const hidden = found.terms.slice(TERMS_SHOWN);
+    const rest = (terms) => terms.reduce((sum, {product}) => sum + product, 0) + (found.more?.sum ?? 0);
+    if (found.more || hidden.length) foot.push(summary("more", rest(hidden), {count: hidden.length + (found.more?.count ?? 0)}));
+    if (hidden.length) {
+      const showAll = () => {
+        for (const row of rows) row.hidden = false;
+        const others = found.more ? [summary("more", rest([]), {count: found.more.count})] : [];
+        foot[0].replaceWith(...others);
+        all.closest("tr").remove();
+      };
+      const all = button(t("number.all", {count: hidden.length}), showAll, {class: "link"});
+      foot.splice(1, 0, element("tr", {}, element("td", {colspan: 4}, all)));
+    }
     if (found.bias !== null && found.bias !== undefined) foot.push(summary("bias", found.bias));
     if (found.after && Number.isFinite(found.sum)) foot.push(summary("sum", found.sum));
     foot.push(summary(found.after ? "after" : "total", found.total, {name: found.after}));

@@ -7,7 +7,7 @@ const vocabularies = new Map(); // tokenizer file → its vocabulary, made once
 /** The pieces of a tokenizer by their ids. */
 export class Vocabulary {
   constructor(file) {
-    this.tokenizer = new Tokenizer(file);
+    this.tokenizer = file ? new Tokenizer(file) : null; // a model whose sentences were recorded has none
   }
 
   /** That of a model's source or target side. */
@@ -19,6 +19,7 @@ export class Vocabulary {
 
   /** A piece as text; one that only separates shows that it does. */
   piece(id) {
+    if (this.tokenizer === null) return `#${id}`;
     const [text] = this.tokenizer.pieces([id]);
     return text.trim() === "" ? "␣" : text.trim();
   }

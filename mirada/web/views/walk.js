@@ -21,7 +21,8 @@ export class WalkView {
   #width = 0;
 
   static fits(app) {
-    return app.description.parts.some(({kind}) => ["attention", "stack", "recurrent"].includes(kind));
+    const walked = ({kind}) => ["stack", "recurrent"].includes(kind);
+    return Boolean(app.description.recorded) || app.description.parts.some(walked);
   }
 
   constructor(app) {
@@ -38,9 +39,9 @@ export class WalkView {
       onFind: (place) => this.#find(place),
     });
     this.stepper = this.#stepper();
-    this.element = element("div", {class: "walk"}, this.controls,
+    this.element = element("div", {class: "walk"}, this.controls, element("p", {class: "note"}, app.t("walk.hint")),
       element("div", {class: "walk-body"}, this.contents, this.steps, this.panel.element), this.stepper);
-    this.element.addEventListener("keydown", (event) => this.#key(event));
+    document.addEventListener("walk", ({detail}) => this.element.isConnected && this.#show(this.#current + detail));
     new ResizeObserver(() => this.#resized()).observe(this.steps);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#maker?.refresh());
   }
@@ -89,7 +90,7 @@ export class WalkView {
       word: (id) => (walk.labels ? walk.labels[id] : this.vocabulary.piece(id)),
       onPick: (place, cell) => this.panel.open(place, cell),
       onToken: (row) => app.set({walk_token: row}),
-    }, this.#width || 600);
+    }, figureWidth(this.#width || 600));
     this.#drawing?.disconnect();
     this.#drawing = new IntersectionObserver((seen) => this.#seen(seen), {rootMargin: "600px 0px"});
     this.#steps = [];
@@ -112,13 +113,20 @@ export class WalkView {
     const number = this.#steps.length;
     const made = element("article", {class: "walk-step", id: `step-${step.id}`, tabindex: -1, "aria-labelledby": `title-${step.id}`},
       element("h3", {id: `title-${step.id}`}, element("span", {class: "step-number"}, String(number + 1)), app.t(`walk.${step.key}`, step.words)),
-      step.formula ? element("div", {class: "step-formula"}, formula(step.formula, true), element("span", {class: "shapes"}, step.shapes)) : null,
+      step.formula ? element("div", {class: "step-formula"}, step.formula.split("   ").map((one) => formula(one)), element("span", {class: "shapes"}, step.shapes)) : null,
       step.off ? element("p", {class: "switched-off"}, app.t(`walk.off.${step.off}`)) : null,
       element("p", {class: "step-text"}, app.t(`walk.${step.key}.text`, step.words)),
-      element("div", {class: "figure-place"}));
+      this.#placeFor(step));
     made.addEventListener("focus", () => this.#setCurrent(number));
     this.#steps.push({step, element: made, drawn: false});
     return made;
+  }
+
+  /** A place as high as the figure will be, so that nothing jumps when it is drawn. */
+  #placeFor(step) {
+    const place = element("div", {class: "figure-place"});
+    place.style.minHeight = `${this.#maker.height(step)}px`;
+    return place;
   }
 
   #seen(entries) {
@@ -129,7 +137,9 @@ export class WalkView {
     if (!one || one.drawn) return;
     one.drawn = true;
     this.#drawing.unobserve(one.element);
-    one.element.querySelector(".figure-place").replaceChildren(this.#maker.figure(one.step));
+    const place = one.element.querySelector(".figure-place");
+    place.replaceChildren(this.#maker.figure(one.step));
+    place.style.minHeight = "";
     if (this.panel.place) this.#maker.mark(this.panel.place);
   }
 
@@ -166,9 +176,9 @@ export class WalkView {
     if (!one) return;
     this.#setCurrent(number);
     this.#draw(one);
-    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
     one.element.focus({preventScroll: true});
-    one.element.scrollIntoView({block: "start", behavior: calm ? "auto" : "smooth"});
+    one.element.scrollIntoView({block: "start"});
+    setTimeout(() => this.#steps[number] === one && one.element.scrollIntoView({block: "start"}), DRAWN_AFTER);
     this.app.set({walk_step: one.step.id});
   }
 
@@ -189,21 +199,13 @@ export class WalkView {
     this.where.textContent = step ? `${number + 1} / ${count}  ${app.t(`walk.${step.key}`, step.words)}` : "";
   }
 
-  #key(event) {
-    if (event.altKey || event.ctrlKey || event.metaKey || event.target.closest("input, select, textarea, td, [role=radio]")) return;
-    const by = {n: 1, ArrowRight: 1, p: -1, ArrowLeft: -1}[event.key];
-    if (by === undefined) return;
-    event.preventDefault();
-    this.#show(this.#current + by);
-  }
-
   // ── numbers ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async #explain({path, index}) {
     const {app} = this;
     const {switches} = app.values;
     const target = app.description.generates ? this.#walk.trace.ids : null;
-    return app.computed(app.model, "explain", path, index, {text: app.text, target, switches});
+    return app.computed(app.model, "explain", path, index, {text: app.text, target, switches, to: app.into});
   }
 
   /** Go to the step that shows a number, if this walk has one. */
@@ -215,9 +217,10 @@ export class WalkView {
 
   #format(value, digits) {
     if (!Number.isFinite(value)) return value === -Infinity ? "−∞" : String(value);
-    const key = `${this.app.language} ${digits}`;
+    const places = Math.abs(value) >= 100 ? Math.max(0, digits - 1) : digits;
+    const key = `${this.app.language} ${places}`;
     if (!this.formats.has(key)) {
-      const rules = {minimumFractionDigits: digits, maximumFractionDigits: digits, useGrouping: false};
+      const rules = {minimumFractionDigits: places, maximumFractionDigits: places, useGrouping: false, signDisplay: "negative"};
       this.formats.set(key, new Intl.NumberFormat(this.app.language, rules));
     }
     return this.formats.get(key).format(value).replace("-", "−");
@@ -225,7 +228,16 @@ export class WalkView {
 
   #resized() {
     const width = this.steps.clientWidth;
-    if (!this.#walk || !width || Math.abs(width - this.#width) < 40) return;
+    if (!this.#walk || !width || this.panel.place || Math.abs(width - this.#width) < 40) return;
     this.#drawSteps(this.app.values);
   }
+}
+
+const DRAWN_AFTER = 250; // milliseconds: until then, the figures around a step are drawn and have found their height
+const SIGNS_WIDTH = 112; // pixels, of the symbols at the left of a line; on a narrow screen they are above it
+const FIGURE_PADDING = 34;
+
+/** How much room the numbers of a figure have. */
+function figureWidth(width) {
+  return width - FIGURE_PADDING - (matchMedia("(max-width: 40rem)").matches ? 0 : SIGNS_WIDTH);
 }

@@ -1,5 +1,7 @@
 // What the walk is about: the trace, the chosen part, layer, head and token, and the sizes that formulas name.
 
+import {EOS} from "../engine/tokenizer.js";
+import {pieceLabels, unitOf} from "../words.js";
 import {choiceLine, numbersLine, tensorView} from "./walk_steps.js";
 
 /** The parts that can be walked through, as {id, stack, cross}, found by the paths of a trace. */
@@ -29,6 +31,7 @@ export class Walk {
     this.stack = part.stack;
     this.crossOnly = part.cross;
     this.recurrent = Object.keys(trace.tensors).some((path) => path.endsWith(".forward.h"));
+    this.said = null;
     this.#sides();
     this.#sizes(values);
     this.#switches(values.switches);
@@ -37,14 +40,20 @@ export class Walk {
   /** Which tokens the rows of this stack are. */
   #sides() {
     const {source, target} = this.trace;
+    const {tokenizers} = this.entry;
     const two = "source.embeddings" in this.tensors;
     this.side = two ? (this.stack === "decoder" ? "target" : "source") : "";
     this.inputs = this.side ? `${this.side}.inputs` : "inputs";
     this.embeddings = this.side ? `${this.side}.embeddings` : "embeddings";
     this.N = this.tensors[this.embeddings].shape[0];
-    this.sourceRows = source;
-    this.said = this.side === "target" ? target : null; // what each row predicted
-    this.rows = this.side === "target" ? inputPieces(target, this.N) : source;
+    this.sourceRows = pieceLabels(source, unitOf(tokenizers.source));
+    if (this.side !== "target") {
+      this.rows = this.sourceRows;
+      return;
+    }
+    const said = pieceLabels(target, unitOf(tokenizers.target ?? tokenizers.source));
+    this.rows = ["<s>", ...said].slice(0, this.N); // what the decoder was fed: the beginning, then each token it had said
+    this.said = [...this.trace.ids, EOS]; // what each row was followed by
   }
 
   #sizes(values) {
@@ -109,11 +118,6 @@ export class Walk {
     const none = data.reduce((count, value) => count + (value === 0), 0);
     return data.length ? Math.round((100 * none) / data.length) : 0;
   }
-}
-
-/** The tokens that a decoder was fed: the beginning, then each it had said. */
-function inputPieces(target, length) {
-  return ["<s>", ...target].slice(0, length);
 }
 
 function clamped(number, count) {

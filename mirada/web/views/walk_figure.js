@@ -14,15 +14,26 @@ export class FigureMaker {
     this.walk = walk;
     this.page = page;
     this.fits = columnsThatFit(width);
-    this.narrow = width < 560;
     this.grids = []; // {grid, line}
     this.firsts = new Map(); // how many columns → where their windows are: equally wide grids move together
   }
 
   /** The figure of a step: its equations, one below another. */
   figure(step) {
-    return element("div", {class: "figure"}, step.equations.map((lines) =>
+    return element("div", {class: "walk-figure"}, step.equations.map((lines) =>
       element("div", {class: "equation"}, joinedParameters(lines).map((line) => this.#line(line)))));
+  }
+
+  /** About how high a step's figure will be, in pixels. */
+  height(step) {
+    const line = (one) => {
+      if (one.kind === "choice") return 50 * Math.min(6, this.#rows(one).length);
+      if (one.kind === "verdict") return 150;
+      if (one.kind !== "numbers") return 40;
+      const rows = this.#rows(one).length;
+      return 44 + Math.min(304, 28 * rows) + Math.max(10, Math.min(120, 5 * rows)) * (one.view.columns > this.fits);
+    };
+    return 50 + 24 * step.equations.length + step.equations.flat().reduce((sum, one) => sum + line(one), 0);
   }
 
   /** Frame a number wherever it is shown. */
@@ -37,7 +48,7 @@ export class FigureMaker {
   #line(line) {
     const signs = element("div", {class: "signs"}, line.op ? element("span", {class: "op"}, line.op) : null,
       line.symbol ? formula(line.symbol) : null);
-    return element("div", {class: `line ${line.kind}`}, signs, element("div", {class: "what"}, this.#content(line)));
+    return element("div", {class: `line of-${line.kind}`}, signs, element("div", {class: "what"}, this.#content(line)));
   }
 
   #content(line) {
@@ -47,7 +58,7 @@ export class FigureMaker {
     if (line.kind === "choice") return this.#choices(line);
     if (line.kind === "verdict") return this.#verdict(line);
     if (line.missing) return element("span", {class: "soft"}, this.page.t("walk.missing", {path: line.missing}));
-    return element("span", {class: "value"}, line.text(this.walk.token));
+    return element("span", {class: "amount"}, line.text(this.walk.token));
   }
 
   /** Which rows a line shows. */
@@ -70,7 +81,7 @@ export class FigureMaker {
     const places = digits ?? (palette === "weight" ? 3 : 2);
     const width = view.columns;
     const grid = new NumberGrid({
-      view, rows, palette, columnLabels, fits: this.fits,
+      view, rows, labelled: Boolean(line.weights) && !this.page.matrices, palette, columnLabels, fits: this.fits,
       rowLabels: rows.map((row) => this.#rowLabel(line, row)),
       format: (value) => this.page.format(value, places),
       name: this.page.t("walk.grid", {symbol: formula(line.symbol).textContent, rows: rows.length, columns: width}),
@@ -118,8 +129,8 @@ export class FigureMaker {
     return element("button", {
       type: "button", class: "choice-cell", "data-path": place.path, "data-index": place.index.join(","),
       onclick: (event) => this.page.onPick(place, event.currentTarget),
-    }, element("span", {class: "word", dir: "auto"}, this.page.word(column)),
-      element("span", {class: "value"}, this.page.format(view.value(row, column), palette === "weight" ? 3 : 2)));
+    }, element("span", {class: "piece-name", dir: "auto"}, this.page.word(column)),
+      element("span", {class: "amount"}, this.page.format(view.value(row, column), palette === "weight" ? 3 : 2)));
   }
 
   /** The likeliest words of the chosen row as bars, and which was taken. */
@@ -131,11 +142,11 @@ export class FigureMaker {
     return element("ol", {class: "verdict"}, columns.map((column) => {
       const value = line.view.value(row, column);
       const word = page.word(column);
-      const bar = element("span", {class: "bar"}, element("span", {class: "filled"}));
+      const bar = element("span", {class: "verdict-bar"}, element("span", {class: "filled"}));
       bar.firstChild.style.width = `${100 * value}%`;
-      const taken = said === undefined ? column === columns[0] : word === said;
-      return element("li", {class: taken ? "taken" : null}, element("span", {class: "word", dir: "auto"}, word), bar,
-        element("span", {class: "value"}, `${page.format(100 * value, 1)} %`));
+      const taken = said === undefined ? column === columns[0] : column === said;
+      return element("li", {class: taken ? "taken" : null}, element("span", {class: "piece-name", dir: "auto"}, word), bar,
+        element("span", {class: "amount"}, `${page.format(100 * value, 1)} %`));
     }));
   }
 }

@@ -246,10 +246,10 @@ function alignmentSteps(walk) {
       shapeText([N, D], ",", [S, D], "→", [N, S]), [[
         numbersLine("", symbol, state),
         ...learned[kind],
-        walk.numbers(kind === "additive" ? "," : "·", "h_s", "encoder.output", {rows: "all", labels: sourceRows}),
+        walk.numbers(kind === "additive" ? "" : "·", "h_s", "encoder.output", {rows: "all", labels: sourceRows}),
         walk.numbers("=", "e_t", "attention.scores", one),
       ]], {}),
-    walkStep("alignment_softmax", "softmax", "α_{t,s} = \\frac{e^{e_{t,s} − m_t}}{Σ_j e^{e_{t,j} − m_t}} ,   m_t = max_j e_{t,j}",
+    walkStep("alignment_softmax", "softmax", "α_{t,s} = \\frac{e^{e_{t,s} − m_t}}{Σ_j e^{e_{t,j} − m_t}}   m_t = max_j e_{t,j}",
       shapeText([N, S], "→", [N, S]), [softmaxLines(walk, masked, "attention.weights", one)]),
     walkStep("alignment_context", "context", "c_t = Σ_s α_{t,s} h_s", shapeText([N, S], "·", [S, D], "=", [N, D]), [[
       walk.numbers("", "α_t", "attention.weights", {...one, palette: "weight"}),

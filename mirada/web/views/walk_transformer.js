@@ -53,8 +53,8 @@ function positionStep(walk, bert) {
   const learned = walk.positions === "learned";
   const halves = walk.positions === "halves";
   const waves = halves
-    ? "P_{t,i} = sin \\frac{t}{10000^{2i/D}} ,   P_{t,D/2+i} = cos \\frac{t}{10000^{2i/D}}"
-    : "P_{t,2i} = sin \\frac{t}{10000^{2i/D}} ,   P_{t,2i+1} = cos \\frac{t}{10000^{2i/D}}";
+    ? "P_{t,i} = sin \\frac{t}{10000^{2i/D}}   P_{t,D/2+i} = cos \\frac{t}{10000^{2i/D}}"
+    : "P_{t,2i} = sin \\frac{t}{10000^{2i/D}}   P_{t,2i+1} = cos \\frac{t}{10000^{2i/D}}";
   const sum = bert ? "LN(x_t + P_t)" : "x_t + P_t";
   const lines = [walk.numbers("", "x_t", walk.embeddings)];
   if (!walk.off.positions) lines.push(positionLine(walk, bert));
@@ -126,8 +126,8 @@ function projectionStep(walk, path, queries, keys, id, labels) {
   ];
   const others = crossing ? {rows: "all", labels} : {};
   const formulas = [
-    `q_t = ${turned("t", "x_t W^Q + b^Q")} ,`,
-    `k_s = ${turned("s", `${from} W^K + b^K`)} ,`,
+    `q_t = ${turned("t", "x_t W^Q + b^Q")}`,
+    `k_s = ${turned("s", `${from} W^K + b^K`)}`,
     `v_s = ${from} W^V + b^V`,
   ];
   return walkStep(`${id}_qkv`, crossing ? "qkv_cross" : rotary ? "qkv_rotary" : "qkv", formulas.join("   "),
@@ -170,14 +170,14 @@ function maskStep(walk, path, id, one, crossing) {
   }
   const hides = walk.causal && !crossing;
   const sizes = [walk.N, one.columnLabels.length];
-  return walkStep(`${id}_mask`, hides ? "mask" : "mask_none", hides ? "M_{t,s} = 0 (s ≤ t) ,   −∞ (s > t)" : "M_{t,s} = 0",
+  return walkStep(`${id}_mask`, hides ? "mask" : "mask_none", hides ? "M_{t,s} = 0 (s ≤ t)   −∞ (s > t)" : "M_{t,s} = 0",
     shapeText(sizes, "+", sizes), [lines], {}, hides && walk.off.future_mask ? "future_mask" : null);
 }
 
 function softmaxStep(walk, path, id, one) {
   const masked = walk.has(`${path}.masked_scores`) ? `${path}.masked_scores` : `${path}.scores`;
   return walkStep(`${id}_softmax`, "softmax",
-    "α_{t,s} = \\frac{e^{s_{t,s} − m_t}}{Σ_j e^{s_{t,j} − m_t}} ,   m_t = max_j s_{t,j}",
+    "α_{t,s} = \\frac{e^{s_{t,s} − m_t}}{Σ_j e^{s_{t,j} − m_t}}   m_t = max_j s_{t,j}",
     shapeText([walk.N, one.columnLabels.length], "→", [walk.N, one.columnLabels.length]),
     [softmaxLines(walk, masked, `${path}.weights`, one)]);
 }
@@ -294,7 +294,7 @@ function feedForwardSteps(walk, path) {
     walkStep("activation", walk.activation === "relu" ? "activation_relu" : "activation",
       `g(z) = ${ACTIVATION_FORMULAS[walk.activation]}`, shapeText([N, F], "→", [N, F]), [[
         walk.numbers("", "z_t", `${feed}.inner`),
-        walk.numbers("g", "g(z_t)", `${feed}.activated`),
+        walk.numbers("=", "g(z_t)", `${feed}.activated`),
       ]], {F, name: walk.activation, zeros: walk.zeros(`${feed}.activated`)}),
     walkStep("outer", "outer", "f(x_t) = g(z_t) W_2 + b_2", shapeText([N, F], "·", [F, D], "=", [N, D]), [[
       walk.numbers("", "g(z_t)", `${feed}.activated`),
