@@ -3,14 +3,14 @@
     python -m bench alignment transformer lstm --train train.tsv         # against the built-in corpus's gold alignments
     python -m bench alignment es-en --pairs pairs.tsv --sentences 15000  # real pairs: agreement with eflomal, no gold
 
-The bundles of the first form translate es → en of the built-in language, trained on `train.tsv` (`mirada corpus es-en`).
+The bundles of the first form translate es → en of the built-in language, trained on `train.tsv` (`mirada corpus`).
 Layer, head and row are chosen on 200 pairs of another seed than the 1,000 that are scored: once by AER, once without
 gold alignments. eflomal (Östling & Tiedemann 2016; PyPI, installed into the benchmarks' own cache) learns from
 `train.tsv` and the pairs that are scored, reads the same words, lower-cased, and is made symmetric as our links are.
 
 AER is given with precision and recall. Where all links are sure, 1 − AER is F1 and is the same whichever of two
-alignments is taken for gold: so on real pairs it says how far two aligners are apart, not which is right. `ρ` is the mean
-rank correlation of a target word's attention with what leaving a word out, and gradient × input, say it rests on.
+alignments is taken for gold: so on real pairs it says how far two aligners are apart, not which is right. `ρ` is the
+mean rank correlation of a target word's attention with what leaving a word out, and gradient × input, say it rests on.
 """
 
 from __future__ import annotations

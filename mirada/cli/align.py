@@ -208,8 +208,8 @@ class _Given:
         assert self.gold is not None
         pairs, alignments = sum(1 for _ in self.files), sum(1 for _ in lines(self.gold))
         return DataError(
-            f"{shown_path(self.gold)}: has {counted(alignments, 'line')}, and {self.files} has {counted(pairs, 'pair')}; "
-            "line n of the one must belong to pair n of the other"
+            f"{shown_path(self.gold)}: has {counted(alignments, 'line')}, and {self.files} has "
+            f"{counted(pairs, 'pair')}; line n of the one must belong to pair n of the other"
         )
 
     def pairs(self) -> Iterator[Pair | None]:

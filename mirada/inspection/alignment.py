@@ -168,7 +168,7 @@ def grown(links: npt.NDArray[np.bool_], candidates: npt.NDArray[np.bool_]) -> np
 
 
 def needed(drops: Weights) -> Weights:
-    """Drops of log probability [T', S'] as weights: each row's share of what its words lose; 0 where nothing is lost."""
+    """Drops of log probability [T', S'] as weights: each row's share of what its words lose."""
     lost = np.maximum(drops, 0)
     return np.asarray(lost / np.maximum(lost.sum(1, keepdims=True), 1e-6), np.float32)
 

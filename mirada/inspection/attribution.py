@@ -4,8 +4,8 @@
     gradient × input    x_s · ∂ log p(y_t | x) / ∂x_s, x_s its embedding      Denil et al. 2014, Shrikumar et al. 2016
 
 Both are beside attention on the same axes, with Spearman's rank correlation ρ of each target word's row with its row of
-attention weights. Where ρ is low, the attention map does not say what the word rests on (Jain & Wallace 2019, "Attention
-is not Explanation"); where it is high, it is still no proof of a cause (Wiegreffe & Pinter 2019, "Attention is not not
+attention weights. Where ρ is low, attention does not say what the word rests on (Jain & Wallace 2019, "Attention is not
+Explanation"); where it is high, it is still no proof of a cause (Wiegreffe & Pinter 2019, "Attention is not not
 Explanation").
 """
 

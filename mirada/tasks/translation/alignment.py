@@ -102,18 +102,25 @@ class Side:
         return " ".join("".join(kept).split())
 
 
+NOTHING = Side("", [], [], [], "", [])
+
+
 @dataclass(frozen=True)
 class Sides:
     """A pair as the model reads it, or why it cannot."""
 
-    source: Side | None
-    target: Side | None
+    source: Side
+    target: Side
     problem: str | None = None
+
+    @classmethod
+    def unread(cls, problem: str) -> Sides:
+        """A pair that cannot be aligned."""
+        return cls(NOTHING, NOTHING, problem)
 
     @property
     def texts(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The words of both."""
-        assert self.source is not None and self.target is not None
         one, other = (tuple(side.text[start:end] for start, end in side.words) for side in (self.source, self.target))
         return one, other
 
@@ -171,19 +178,19 @@ class Aligner:
     def read(self, pair: Pair) -> Sides:
         """A pair as the model reads it."""
         if has_invalid_bytes(*pair):
-            return Sides(None, None, "has bytes that are not UTF-8")
+            return Sides.unread("has bytes that are not UTF-8")
         shared = shared_spans(*pair) if self.model.preprocessor.masks else ([], [])
         tokenizers = self.model.source_tokenizer, self.model.target_tokenizer
         try:
             sides = [Side.of(*each, self.split, masked) for *each, masked in zip(pair, tokenizers, shared, strict=True)]
         except InputError as error:
-            return Sides(None, None, str(error))
+            return Sides.unread(str(error))
         limits = self.model.translator.longest, self.model.translator.max_length - 1
         for name, side, limit in zip(("source", "target"), sides, limits, strict=True):
             if not side.words or not side.ids:
-                return Sides(None, None, f"its {name} has no words")
+                return Sides.unread(f"its {name} has no words")
             if len(side.ids) > limit:
-                return Sides(None, None, f"its {name} has {len(side.ids):,} tokens, and the model takes {limit:,}")
+                return Sides.unread(f"its {name} has {len(side.ids):,} tokens, and the model takes {limit:,}")
         return Sides(*sides)
 
     def weights(self, pairs: Sequence[Sides], reading: Reading | None = None) -> Iterator[tuple[int, WordWeights]]:
@@ -192,15 +199,14 @@ class Aligner:
         Of one reading there is one layer and one head, already averaged where that is asked for.
         """
         known = [(number, each.source, each.target) for number, each in enumerate(pairs) if not each.problem]
-        lengths = [len(source.ids) + len(target.ids) + 2 for _, source, target in known if source and target]
+        lengths = [len(source.ids) + len(target.ids) + 2 for _, source, target in known]
         longest = max(lengths, default=1)
         room = KEPT // (1 if reading else self.layers * self.heads)
         for group in similar(lengths, max(1, min(CELLS, room // longest))):
             some = [known[place] for place in group]
-            sources = [[*self.tag, *source.ids] for _, source, _ in some if source]
-            found = self._attention(sources, [target.ids for _, _, target in some if target], reading)
+            sources = [[*self.tag, *source.ids] for _, source, _ in some]
+            found = self._attention(sources, [target.ids for _, _, target in some], reading)
             for (number, source, target), weights in zip(some, found, strict=True):
-                assert source is not None and target is not None
                 first = len(self.tag)
                 yield number, between_words(weights, first, source.tokens, target.tokens, source.words, target.words)
 
@@ -248,7 +254,7 @@ class Aligner:
         """
         done = 0
         for chunk in batched(pairs, CHUNK):
-            sides = [Sides(None, None, "left out") if pair is None else self.read(pair) for pair in chunk]
+            sides = [Sides.unread("left out") if pair is None else self.read(pair) for pair in chunk]
             found = [Alignment(problem=each.problem) for each in sides]
             for number, words, null in self._matrices(sides, reading):
                 source, target = sides[number].texts
@@ -303,7 +309,7 @@ class Aligner:
         """Rank readings by AER on the pairs, or by how much they agree with what leaving a word out shows."""
         among = among or readings(self.layers, self.heads)
         sides = [self.read(pair) for pair in pairs]
-        fit = [n for n, each in enumerate(sides) if each.source and len(each.source.words) <= LONGEST_SAMPLED]
+        fit = [n for n, each in enumerate(sides) if not each.problem and len(each.source.words) <= LONGEST_SAMPLED]
         fit = fit[: REMOVALS if gold is None else SAMPLE]
         if gold is None:
             drops = dict(zip(fit, self.leave_out([sides[n] for n in fit]), strict=True))
@@ -332,18 +338,14 @@ class Aligner:
         drop(t, s) = log p(t | x) − log p(t | x without s), summed over the tokens of t
         """
         rows: list[tuple[list[int], list[int]]] = []
-        owners = list[int]()
-        for number, each in enumerate(pairs):
-            assert each.source is not None and each.target is not None
+        for each in pairs:
             texts = [each.source.without(word) for word in range(len(each.source.words))]
             encoded = [each.source.ids, *self.model.source_tokenizer.encode(texts)]
             rows += [([*self.tag, *ids], each.target.ids) for ids in encoded]
-            owners += [number] * len(encoded)
         scores = self._scores(rows)
         found = []
         at = 0
         for each in pairs:
-            assert each.source is not None and each.target is not None
             size = len(each.source.words) + 1
             log_p = np.array([score[:-1] for score in scores[at : at + size]], np.float32)  # [1 + S', T]
             at += size

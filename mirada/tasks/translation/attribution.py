@@ -39,7 +39,6 @@ def attribute(
 def gradients(aligner: Aligner, sides: Sides) -> Floats:
     """Gradient × input between words [T', S']: the sum over the tokens of both."""
     source, target = sides.source, sides.target
-    assert source is not None and target is not None
     cells = len(target.ids) * (len(source.ids) + len(target.ids))
     if cells > LONGEST:
         raise InputError(
