@@ -45,7 +45,7 @@ def model_page(trained: TranslationModel, lasting: Page, site: Site) -> Page:
 
 def _generations(page: Page, texts: list[str], **options: Any) -> list[dict[str, Any]]:
     program = "async (given) => (await import('/tests/sessions.js')).generations(...given)"
-    found: list[dict[str, Any]] = page.evaluate(program, [texts, options])
+    found: list[dict[str, Any]] = json.loads(page.evaluate(program, [texts, options]))
     return found
 
 

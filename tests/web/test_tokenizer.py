@@ -42,12 +42,12 @@ PROGRAM = """async ([file, address]) => {
     const {Tokenizer} = await import("/engine/tokenizer.js");
     const tokenizer = new Tokenizer(file);
     const texts = await (await fetch(address)).json();
-    return texts.map((text) => {
+    return JSON.stringify(texts.map((text) => {
         const tokens = tokenizer.tokens(text);
         const ids = tokenizer.encode(text);
         return [ids, tokens.map(({id, text, start, end}) => [id, text, start, end]), tokenizer.pieces(ids),
                 tokenizer.decode([1, ...ids, 2])];
-    });
+    }));
 }"""
 
 
@@ -86,7 +86,7 @@ def _in_units(text: str, place: int) -> int:
 def test_text_is_cut_as_in_python(name: str, texts: list[str], page: Page, site: Site) -> None:
     tokenizer = _tokenizer(LEARNED[name])
     address = site.give("texts.json", json.dumps(texts))
-    found = page.evaluate(PROGRAM, [json.loads(tokenizer.to_json()), address])
+    found = json.loads(page.evaluate(PROGRAM, [json.loads(tokenizer.to_json()), address]))
     assert len(found) == COUNT
     all_ids = tokenizer.encode(texts)
     decoded = tokenizer.decode([[1, *ids, 2] for ids in all_ids])

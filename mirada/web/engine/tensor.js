@@ -79,42 +79,69 @@ export function matmulTransposed(a, b) {
   return y;
 }
 
-/** C = A Bᵀ: rows of A and of B that begin at `a0` and `b0`. Four rows of A share each pass over a row of B. */
+/**
+ * C = A Bᵀ of rows of A and of B that begin at `a0` and `b0`.
+ *
+ * Each pass over the inner axis makes 2 × 4 numbers of C, so that every number that is read is used several times.
+ */
 function timesTransposed(a, a0, b, b0, c, c0, rows, inner, columns) {
-  for (let column = 0; column < columns; column++) {
-    const begin = b0 + column * inner;
+  const wide = columns - (columns % 4);
+  for (let column = 0; column < wide; column += 4) {
+    const w = b0 + column * inner;
+    const to = c0 + column;
     let row = 0;
-    for (; row + 4 <= rows; row += 4) {
-      const r0 = a0 + row * inner;
-      const r1 = r0 + inner;
-      const r2 = r1 + inner;
-      const r3 = r2 + inner;
-      let s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-      for (let i = 0; i < inner; i++) {
-        const w = b[begin + i];
-        s0 += a[r0 + i] * w;
-        s1 += a[r1 + i] * w;
-        s2 += a[r2 + i] * w;
-        s3 += a[r3 + i] * w;
-      }
-      const to = c0 + row * columns + column;
-      c[to] = s0;
-      c[to + columns] = s1;
-      c[to + 2 * columns] = s2;
-      c[to + 3 * columns] = s3;
-    }
-    for (; row < rows; row++) {
-      const r = a0 + row * inner;
-      let s0 = 0, s1 = 0; // two sums, which the processor can work on at the same time
-      let i = 0;
-      for (; i + 2 <= inner; i += 2) {
-        s0 += a[r + i] * b[begin + i];
-        s1 += a[r + i + 1] * b[begin + i + 1];
-      }
-      if (i < inner) s0 += a[r + i] * b[begin + i];
-      c[c0 + row * columns + column] = s0 + s1;
+    for (; row + 2 <= rows; row += 2) twoByFour(a, a0 + row * inner, b, w, c, to + row * columns, inner, columns);
+    if (row < rows) oneByFour(a, a0 + row * inner, b, w, c, to + row * columns, inner);
+  }
+  for (let column = wide; column < columns; column++) {
+    for (let row = 0; row < rows; row++) {
+      let sum = 0;
+      for (let i = 0; i < inner; i++) sum += a[a0 + row * inner + i] * b[b0 + column * inner + i];
+      c[c0 + row * columns + column] = sum;
     }
   }
+}
+
+/** Two rows of A times four of B: numbers of two rows of C, which begin `width` apart. */
+function twoByFour(a, x, b, w, c, to, inner, width) {
+  const [y, w1, w2, w3] = [x + inner, w + inner, w + 2 * inner, w + 3 * inner];
+  let x0 = 0, x1 = 0, x2 = 0, x3 = 0, y0 = 0, y1 = 0, y2 = 0, y3 = 0;
+  for (let i = 0; i < inner; i++) {
+    const xi = a[x + i], yi = a[y + i];
+    const b0 = b[w + i], b1 = b[w1 + i], b2 = b[w2 + i], b3 = b[w3 + i];
+    x0 += xi * b0;
+    x1 += xi * b1;
+    x2 += xi * b2;
+    x3 += xi * b3;
+    y0 += yi * b0;
+    y1 += yi * b1;
+    y2 += yi * b2;
+    y3 += yi * b3;
+  }
+  c[to] = x0;
+  c[to + 1] = x1;
+  c[to + 2] = x2;
+  c[to + 3] = x3;
+  c[to + width] = y0;
+  c[to + width + 1] = y1;
+  c[to + width + 2] = y2;
+  c[to + width + 3] = y3;
+}
+
+function oneByFour(a, x, b, w, c, to, inner) {
+  const [w1, w2, w3] = [w + inner, w + 2 * inner, w + 3 * inner];
+  let x0 = 0, x1 = 0, x2 = 0, x3 = 0;
+  for (let i = 0; i < inner; i++) {
+    const xi = a[x + i];
+    x0 += xi * b[w + i];
+    x1 += xi * b[w1 + i];
+    x2 += xi * b[w2 + i];
+    x3 += xi * b[w3 + i];
+  }
+  c[to] = x0;
+  c[to + 1] = x1;
+  c[to + 2] = x2;
+  c[to + 3] = x3;
 }
 
 // ── element by element ──────────────────────────────────────────────────────────────────────────────────────────────

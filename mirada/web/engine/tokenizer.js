@@ -7,7 +7,10 @@
 
 import {alignedText, normalizeText} from "./normalize.js";
 
-export const [PAD, BOS, EOS, UNK] = [0, 1, 2, 3];
+export const PAD = 0;
+export const BOS = 1;
+export const EOS = 2;
+export const UNK = 3;
 export const UNREADABLE = "�"; // what half a character and unknown units are shown as
 
 const TAG = /^(?:<synthetic>|<to:[\p{L}\p{N}_.@-]+>)$/u;
