@@ -31,6 +31,6 @@ Each of these texts is base64 of gzip of a safetensors file. An entry is
     training                                     null, or {steps: [0, 25, …], source: [piece, …], target: [piece, …],
                                                  paths: [decoder.0.cross, …]}; the blob has one tensor `weights`
                                                  [steps, paths, H, T, S] in float16
-    recorded                                     null, or [{text, source, target, ids, output, score}]: no weights then,
-                                                 and the blob of each has its tensors by their paths
+    recorded                                     null, or [{text, source, target, ids, output, score, predicted}]: no
+                                                 weights then, and the blob of each has its tensors by their paths
 """

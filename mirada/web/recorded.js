@@ -17,13 +17,13 @@ export class RecordedModel {
 
   async call(verb, text) {
     const place = this.entry.recorded.findIndex((sentence) => sentence.text === text);
-    const {source, target, ids, output} = this.entry.recorded[Math.max(0, place)];
+    const {source, target, ids, output, predicted} = this.entry.recorded[Math.max(0, place)];
     if (verb === "generate") {
       const whole = {ids, pieces: target, text: output, logProbability: null, score: null, complete: true, tokenLogProbabilities: null};
       return {source, hypotheses: [whole], tree: null};
     }
     if (verb === "trace") return {source, target, ids, tensors: await this.#tensors(Math.max(0, place))};
-    if (verb === "predict") return {output};
+    if (verb === "predict") return predicted ?? {output};
     throw new Error(`${verb} needs the model's weights, and this file has recorded sentences only`);
   }
 

@@ -267,6 +267,28 @@ def test_models_that_the_page_cannot_run_are_refused_by_name(
         model.explore(tmp_path / "x.html")
 
 
+def test_a_published_tokenizer_does_not_run_but_can_be_recorded(tmp_path: Path) -> None:
+    from mirada.exchange import import_checkpoint
+    from tests.exchange.checkpoints import save_bert
+
+    labels = {0: "negative", 1: "positive"}
+    kind = "BertForSequenceClassification"
+    save_bert(tmp_path / "published", kind, id2label=labels, label2id={name: id for id, name in labels.items()})
+    import_checkpoint(tmp_path / "published", tmp_path / "bundle")
+    with pytest.raises(UsageError, match=r"bert with a published tokenizer does not run in a page; record .* --trace"):
+        mirada.explore(tmp_path / "bundle", out=tmp_path / "x.html")
+    mirada.explore(tmp_path / "bundle", out=tmp_path / "y.html", traces=["the baby is crying"])
+    (entry,) = PageFile(tmp_path / "y.html").entries
+    (said,) = entry["recorded"]
+    model = mirada.load(tmp_path / "bundle")
+    expected = model.classify("the baby is crying").probabilities
+    assert {one["label"]: one["probability"] for one in said["predicted"]["labels"]} == pytest.approx(
+        expected, abs=1e-5
+    )
+    assert (said["target"], said["ids"]) == (None, None)
+    assert "encoder.0.self.weights" in PageFile(tmp_path / "y.html").tensors("recorded-0-0")
+
+
 def test_names_and_options_that_do_not_fit_are_refused(trained: TranslationModel, tmp_path: Path) -> None:
     def refused(out: Path, **options: Any) -> str:
         with pytest.raises(UsageError) as error:
