@@ -14,6 +14,7 @@ import typer
 from mirada.cli.app import LOOK, Beam, Bundle, Device, Threads, app, argument, listed, note, option, say
 from mirada.cli.output import check_new
 from mirada.cli.predict import load
+from mirada.errors import UsageError
 
 Text = Annotated[str, argument(help="One sentence; for a model of images the file of one.")]
 Target = Annotated[str | None, option(help="Look at this translation, or caption, instead of the model's own.")]
@@ -46,6 +47,12 @@ def attend(
     kind: Annotated[
         str, typer.Option(help="What a picture shows: heads (a map each), matrix (their average) or lines.")
     ] = "heads",
+    attribution: Annotated[
+        str | None,
+        option(
+            help="Beside a translator's attention, what each word rests on: leave-out, gradient, or leave-out,gradient."
+        ),
+    ] = None,
     without: Without = None,
     to: To = None,
     beam: Beam = None,
@@ -60,6 +67,11 @@ def attend(
     from mirada.inspection.saving import check_ending, files_of
 
     check_kind(kind)
+    if attribution is not None:
+        _check_alone(n_best=n_best, part=part, kind=None if kind == "heads" else kind)
+        places = {"layer": layer, "head": head}
+        _attribute(bundle, text, target, listed(attribution), out, without, threads, device, to=to, beam=beam, **places)
+        return
     if out is not None:
         check_ending(out, "--out ")
         for file in files_of(out, n_best or 1):
@@ -76,6 +88,43 @@ def attend(
     with warnings_as_lines():
         found.save(out, kind)
     note(f"mirada: written to {', '.join(map(str, files_of(out, len(found.hypotheses))))}")
+
+
+def _check_alone(**options: Any) -> None:
+    """Refuse options that do not go with --attribution."""
+    for name, given in options.items():
+        if given is not None:
+            raise UsageError(f"--{name.replace('_', '-')} {given}: does not go with --attribution; leave it out")
+
+
+def _attribute(
+    bundle: Path,
+    text: str,
+    target: str | None,
+    methods: list[str],
+    out: Path | None,
+    without: str | None,
+    threads: int | None,
+    device: str | None,
+    **options: Any,
+) -> None:
+    """Show what each word of a translation rests on, beside the attention between words."""
+    from mirada.inspection.attribution import check_ending, check_methods
+    from mirada.tasks.translation.model import TranslationModel
+
+    methods = check_methods(methods)
+    check_new(out, "--out")
+    if out is not None:
+        check_ending(out, "--out ")
+    model = load(bundle, device, threads, TranslationModel)
+    with switched_off(without), warnings_as_lines():
+        found = model.attribute(text, target, methods=methods, **_given(**options))
+        if out is not None:
+            found.save(out)
+    if out is None:
+        print(found.as_text())
+    else:
+        note(f"mirada: written to {out}")
 
 
 @app.command(panel=LOOK)

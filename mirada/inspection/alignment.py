@@ -12,7 +12,7 @@ Neural Machine Translation"; Garg et al. 2019, Zenkel et al. 2019). `Reading` sa
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
@@ -20,7 +20,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 import numpy as np
 import numpy.typing as npt
 
-from mirada.inspection.figures import CELL, save, shown
+from mirada.inspection.drawing import label
+from mirada.inspection.figures import CELL, save
+from mirada.inspection.fonts import styled
 from mirada.metrics.alignment import Links, pharaoh
 from mirada.predictions import Drawable, Prediction
 
@@ -215,6 +217,16 @@ class Alignment(Prediction, Drawable):
 
     def figure(self) -> Figure:
         """A row per target word and a column per source word: how much it looks there, and a mark on each link."""
+        with styled((*self.source, *self.target)) as shown:
+            return self._figure(shown)
+
+    def draw(self, path: str | Path | BinaryIO) -> None:
+        """Write the matrix as a picture."""
+        svg = isinstance(path, str | Path) and Path(path).suffix.lower() == ".svg"
+        with styled((*self.source, *self.target), keeps_text=svg) as shown:
+            save(self._figure(shown), path)
+
+    def _figure(self, shown: Callable[[str], str]) -> Figure:
         from matplotlib.figure import Figure
 
         rows, columns = (words[:LARGEST] for words in (self.target, self.source))
@@ -225,21 +237,16 @@ class Alignment(Prediction, Drawable):
         what = "attention weight" if self.reading else "share of the log probability lost without the word"
         weights = self.weights[: len(rows), : len(columns)] if self.weights.size else np.zeros(size, np.float32)
         image = box.imshow(weights, cmap="Blues", vmin=0, vmax=1, aspect="auto")
-        linked = [(s, t) for s, t in sorted(self.links) if s < len(columns) and t < len(rows)]
-        dark = [float(weights[t, s]) > 0.6 for s, t in linked]
-        for (s, t), light in zip(linked, dark, strict=True):
-            box.plot(s, t, marker="o", markersize=5, color="#ffffff" if light else "#d55e00")
-        box.set_xticks(range(len(columns)), [shown(word) for word in columns], rotation=90, fontsize=8)
-        box.set_yticks(range(len(rows)), [shown(word) for word in rows], fontsize=8)
+        for s, t in sorted(self.links):
+            if s < len(columns) and t < len(rows):
+                box.plot(s, t, marker="o", markersize=5, color="#ffffff" if weights[t, s] > 0.6 else "#d55e00")
+        box.set_xticks(range(len(columns)), [label(shown(word)) for word in columns], rotation=90, fontsize=8)
+        box.set_yticks(range(len(rows)), [label(shown(word)) for word in rows], fontsize=8)
         box.tick_params(length=0)
         figure.colorbar(image, ax=box, fraction=0.05, pad=0.02).set_label(what, fontsize=8)
         box.set_xlabel("source", fontsize=9)
         box.set_ylabel("target", fontsize=9)
-        left_out = len(self.target) > LARGEST or len(self.source) > LARGEST
-        about = f"{self.reading}; ● link" if self.reading else "● link"
-        figure.suptitle(f"{about}{f'; the first {LARGEST} words' if left_out else ''}", fontsize=9)
+        about = [str(self.reading)] if self.reading else []
+        about += [f"the first {LARGEST} words"] if len(self.target) > LARGEST or len(self.source) > LARGEST else []
+        figure.suptitle("; ".join([*about, "dots are links"]), fontsize=9)
         return figure
-
-    def draw(self, path: str | Path | BinaryIO) -> None:
-        """Write the matrix as a picture."""
-        save(self.figure(), path)

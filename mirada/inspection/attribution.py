@@ -11,6 +11,7 @@ Explanation").
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import isnan, nan
@@ -24,7 +25,10 @@ from torch import Tensor, nn
 
 from mirada.contracts import Batch, GenerativeNetwork
 from mirada.errors import UsageError
-from mirada.inspection.figures import CELL, save, shown
+from mirada.files import check_writable, write_text
+from mirada.inspection.drawing import label
+from mirada.inspection.figures import CELL, save
+from mirada.inspection.fonts import styled
 from mirada.predictions import Drawable, Prediction
 
 if TYPE_CHECKING:
@@ -34,6 +38,7 @@ Floats = npt.NDArray[np.float64]
 
 METHODS = {"leave-out": "log probability lost without the word", "gradient": "gradient × input"}
 """The measures, and what their numbers are."""
+ENDINGS = (".json", ".png", ".svg", ".pdf")
 LARGEST = 60
 """The most words on a side of a picture."""
 
@@ -163,6 +168,26 @@ class Attribution(Prediction, Drawable):
 
     def figure(self) -> Figure:
         """Attention and each measure side by side on the same axes: what speaks for a word is blue, against it red."""
+        with styled((*self.source, *self.target)) as shown:
+            return self._figure(shown)
+
+    def draw(self, path: str | Path | BinaryIO) -> None:
+        """Write the maps as a picture."""
+        svg = isinstance(path, str | Path) and Path(path).suffix.lower() == ".svg"
+        with styled((*self.source, *self.target), keeps_text=svg) as shown:
+            save(self._figure(shown), path)
+
+    def save(self, path: str | Path) -> None:
+        """Write the numbers (.json) or the maps (.png, .svg, .pdf)."""
+        path = Path(path)
+        check_ending(path)
+        check_writable(path, UsageError)
+        if path.suffix.lower() == ".json":
+            write_text(path, json.dumps(self.as_dict(), ensure_ascii=False) + "\n")
+        else:
+            self.draw(path)
+
+    def _figure(self, shown: Callable[[str], str]) -> Figure:
         from matplotlib.figure import Figure
 
         rows, columns = self.target[:LARGEST], self.source[:LARGEST]
@@ -175,9 +200,9 @@ class Attribution(Prediction, Drawable):
             most = 1.0 if name == "attention" else float(np.abs(part).max()) or 1.0
             image = box.imshow(part, cmap="RdBu", vmin=-most, vmax=most, aspect="auto")
             about = "" if name == "attention" else f"\nmean ρ with attention {_shown(self.mean_correlation(name))}"
-            box.set_title(f"{METHODS.get(name, self.reading)}{about}", fontsize=8)
-            box.set_xticks(range(len(columns)), [shown(word) for word in columns], rotation=90, fontsize=8)
-            box.set_yticks(range(len(rows)), [shown(word) for word in rows], fontsize=8)
+            box.set_title(f"{METHODS.get(name, f'attention, {self.reading}')}{about}", fontsize=8)
+            box.set_xticks(range(len(columns)), [label(shown(word)) for word in columns], rotation=90, fontsize=8)
+            box.set_yticks(range(len(rows)), [label(shown(word)) for word in rows], fontsize=8)
             box.tick_params(length=0)
             bar = figure.colorbar(image, ax=box, fraction=0.06, pad=0.02)
             bar.ax.tick_params(labelsize=6)
@@ -185,11 +210,9 @@ class Attribution(Prediction, Drawable):
                 bar.ax.set_ylim(0, 1)
         figure.supxlabel("source word", fontsize=9)
         figure.supylabel("target word", fontsize=9)
+        if len(self.target) > LARGEST or len(self.source) > LARGEST:
+            figure.suptitle(f"the first {LARGEST} words", fontsize=9)
         return figure
-
-    def draw(self, path: str | Path | BinaryIO) -> None:
-        """Write the maps as a picture."""
-        save(self.figure(), path)
 
 
 def _number(value: float) -> float | None:
@@ -198,6 +221,13 @@ def _number(value: float) -> float | None:
 
 def _shown(value: float) -> str:
     return "–" if isnan(value) else f"{value:+.2f}".replace("-", "−")
+
+
+def check_ending(path: Path, option: str = "") -> None:
+    """Refuse a file whose name does not say what to write."""
+    if path.suffix.lower() not in ENDINGS:
+        kind = path.suffix or "a name without an ending"
+        raise UsageError(f"{option}{path}: {kind} is not a kind of file; use {', '.join(ENDINGS)}")
 
 
 def check_methods(names: object) -> list[str]:

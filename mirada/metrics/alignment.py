@@ -114,7 +114,9 @@ class AlignmentCounts:
             size=self.pairs,
             scores=(
                 Score("AER", self.aer, f"{counts}|right {hits}", lower_is_better=True),
-                Score("precision", percent(self.hit_possible, self.found), f"right:{self.hit_possible}|of:{self.found}"),
+                Score(
+                    "precision", percent(self.hit_possible, self.found), f"right:{self.hit_possible}|of:{self.found}"
+                ),
                 Score("recall", percent(self.hit_sure, self.sure), f"right:{self.hit_sure}|of:{self.sure}"),
             ),
             notes=notes,
