@@ -12,9 +12,9 @@ export async function open({entry, weights}) {
   return session.describe();
 }
 
-/** The hypotheses for texts. */
+/** The hypotheses for texts, as JSON, which is read many times faster. */
 export function generations(texts, options) {
-  return texts.map((text) => ({...session.generate(text, options), tree: null}));
+  return JSON.stringify(texts.map((text) => ({...session.generate(text, options), tree: null})));
 }
 
 export function asked(verb, ...given) {
