@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: install demo test lint bench clean
+.PHONY: install demo test lint bench clean chromium
 
 install: $(READY)
 
@@ -21,7 +21,14 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: lint
+# The page of `mirada explore` is tested in a browser.
+chromium:
+	@command -v chromium >/dev/null || { \
+		command -v apt-get >/dev/null || { echo "The tests need a program called chromium: install it, then make again"; exit 1; }; \
+		root=$$(test "$$(id -u)" = 0 || echo sudo); \
+		$$root apt-get update -q && $$root apt-get install -y -q --no-install-recommends chromium; }
+
+test: lint chromium
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 bench: $(READY)

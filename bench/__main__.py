@@ -19,6 +19,7 @@ BENCHMARKS = [
 DOWNLOADS = ["minilm", "shakespeare", "images", "pretraining"]
 """Benchmarks that download data, and so run only by name."""
 ARGUMENTS = [
+    "alignment",
     "before_after",
     "glossary",
     "more_data",

@@ -23,13 +23,16 @@ __all__ = [
     "TranslationMemory",
     "TranslationModel",
     "__version__",
+    "explore",
     "load",
     "train",
+    "without",
 ]
 
 if TYPE_CHECKING:
-    from mirada.api import Model, load, train
+    from mirada.api import Model, explore, load, train
     from mirada.errors import MiradaError
+    from mirada.parts import without
     from mirada.predictions import Prediction
     from mirada.tasks.captioning.model import CaptionModel
     from mirada.tasks.classification.model import ClassificationModel
@@ -57,6 +60,7 @@ _HOMES = {
     "Translation": "mirada.tasks.translation.translator",
     "TranslationMemory": "mirada.tasks.translation.memory",
     "TranslationModel": "mirada.tasks.translation.model",
+    "without": "mirada.parts",
 }
 
 

@@ -9,12 +9,14 @@ from typing import Any, TextIO
 
 from typing_extensions import TypeVar
 
+from mirada import bundle as bundles
 from mirada import config as configuration
 from mirada import models, tasks
 from mirada.console import default_listener
 from mirada.data.quality import Notify, QualityReport
 from mirada.data.sources import Paths, data_settings, named
 from mirada.errors import BundleError, ConfigError, UsageError
+from mirada.explorer.page import Page, check_name, write_page
 from mirada.former_names import current_task
 from mirada.loading import aligned, check_path, load, wrong_verb
 from mirada.loading import info as bundle_info
@@ -25,7 +27,7 @@ from mirada.training.config import MAY_CHANGE
 from mirada.training.loop import Event, Listener
 from mirada.training.run import check_config, run
 
-__all__ = ["Model", "check", "info", "info_text", "load", "train"]
+__all__ = ["Model", "check", "explore", "info", "info_text", "load", "train"]
 
 M = TypeVar("M", bound=Model, default=Any)
 
@@ -182,6 +184,39 @@ def check(
     defaults = {name: values for name, values in chosen.defaults.items() if name in chosen.sections}
     built = configuration.build(chosen.sections, configuration.merge(defaults, settings or {}, {"data": given}))
     return chosen.preparation(built).examine(notify, excluded, named(test))
+
+
+def explore(
+    *models: str | Path | Model,
+    out: str | Path,
+    sentence: str | None = None,
+    traces: Sequence[str] = (),
+    precision: str | None = None,
+) -> Page:
+    """Write one HTML file in which a model runs, or two beside each other, without a network.
+
+    Args:
+        models: A bundle or an opened model; or two, of the same task and the same languages.
+        out: The HTML file.
+        sentence: What is shown at first; otherwise a sentence of the dev set.
+        traces: Sentences to record with PyTorch; the file then has no weights. For models too large for a page.
+        precision: float32 or float16; by default float32 up to 4 million parameters.
+    """
+    check_path(out, "out")
+    check_name(Path(out))
+    opened = [model if isinstance(model, Model) else _opened(model) for model in models]
+    return write_page(opened, out, sentence=sentence, traces=traces, precision=precision)
+
+
+def _opened(path: str | Path) -> Any:
+    """The model of one bundle, which PyTorch computes."""
+    check_path(path, "model")
+    if len(parts := bundles.members(Path(path))) > 1:
+        raise UsageError(
+            f"{path}: is an ensemble, and a page shows single models; two of them beside each other: "
+            f"mirada explore {' '.join(map(str, parts[:2]))}"
+        )
+    return load(path, device="cpu", engine="torch")
 
 
 def _effective(

@@ -5,8 +5,9 @@
     config.yaml         the complete configuration, with file names instead of paths
     card.json           format version, task, languages, scores, data, software; sha256 of the other files
     curves.png          learning curves
-    data/               text from the training data: the dev set (dev.jsonl) and the excluded lines (excluded.tsv);
-                        optional, may be removed before sharing a bundle
+    data/               text from the training data: the dev set (dev.jsonl), the excluded lines (excluded.tsv), and how
+                        the attention in a dev pair came to be (attention.safetensors); optional, may be removed before
+                        sharing a bundle
     run/                the training run, see `mirada.training.workspace`; may be deleted
 
 A bundle is replaced as a whole. The new one is written to `bundle.partial/`, which is then renamed to `bundle.new/`:
@@ -45,7 +46,7 @@ MAX_WEIGHT = 1e9
 """No trained model has larger weights, and results computed with them would not be finite."""
 PARTIAL, NEW = "bundle.partial", "bundle.new"
 """Folders inside a bundle: the next bundle while it is written, and while it is moved into place."""
-DEV, EXCLUDED = "data/dev.jsonl", "data/excluded.tsv"
+DEV, EXCLUDED, ATTENTION = "data/dev.jsonl", "data/excluded.tsv", "data/attention.safetensors"
 QUOTES = ("examples", "misses")
 """Fields of reports and scores that quote text from the data."""
 FORMAT_1_FILES = ("dev.jsonl", "excluded.tsv", "log.jsonl")
@@ -253,11 +254,18 @@ def exists(path: Path) -> bool:
 
 def read_dev(path: Path) -> str | None:
     """Read the dev set of a bundle as text, unless it was removed."""
+    name = _dev_name(read_card(path))
+    content = None if name is None else read_optional(path, name)
+    return None if content is None else content.decode("utf-8")
+
+
+def read_optional(path: Path, name: str) -> bytes | None:
+    """Read a file that a bundle may be without; None if it never had it, or it was removed."""
     card = read_card(path)
-    name = _dev_name(card)
-    if name is None or not any((folder / name).exists() for folder in (path / NEW, path)):
+    digests = {**card["files"], **card.get("optional", {})}
+    if name not in digests or not any((folder / name).exists() for folder in (path / NEW, path)):
         return None
-    return _read_member(path, name, {**card["files"], **card.get("optional", {})}[name]).decode("utf-8")
+    return _read_member(path, name, digests[name])
 
 
 def _dev_name(card: Mapping[str, Any]) -> str | None:

@@ -1,4 +1,5 @@
-"""The demonstration on the built-in corpus: train, translate, evaluate, draw. `mirada demo` and `make demo` run it."""
+"""The demonstration on the built-in corpus: train, translate, evaluate, look inside. `mirada demo` and `make demo` run
+it."""
 
 from __future__ import annotations
 
@@ -45,9 +46,12 @@ def run(out: Path, minutes: float, threads: int | None, console: Console) -> Non
         console.line(f"    {example.source} → {output}   ({verdict})")
     console.line("\non 500 test sentences that are not in the training set:")
     console.line(model.evaluate(out / "test.tsv").as_text())
-    model.attend(builtin.notes("es", "en")[0].source).draw(out / "attention.png")
+    shown = builtin.notes("es", "en")[0].source
+    model.attend(shown).draw(out / "attention.png")
+    page = model.explore(out / "translator.html", sentence=shown)
     console.line(
         f"\npictures: {out / 'es-en' / 'curves.png'} (how it learned), {out / 'attention.png'} (what it looks at)\n"
+        f"the model itself, running in your browser: open {page.path} ({page.size / 1e6:.1f} MB, needs no network)\n"
         f"all of it took {duration(time.monotonic() - began)}\n\n"
         f"next:\n"
         f'    mirada translate {out / "es-en"} "El perro negro no duerme."\n'

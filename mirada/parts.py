@@ -7,15 +7,19 @@
     with switched(model, Switches(scale=False)):
         model(batch)
 
-Both hold for everything that runs inside the block, in this thread: a training pass, a whole generation.
+    with without("scale", "decoder.1.cross.2"):  # by name; whatever model runs has to have these parts
+        model(batch)
+
+All hold for everything that runs inside the block, in this thread: a training pass, a whole generation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import ClassVar, Literal
 
@@ -130,12 +134,42 @@ class Switches:
     positions: bool = True  # position encodings, added or rotary
     residual_off: frozenset[str] = frozenset()  # paths of residual connections to cut: encoder.0.add_self
     heads_off: frozenset[tuple[str, int]] = frozenset()  # (path, head) pairs that contribute nothing
+    layers_off: frozenset[str] = frozenset()  # paths of layers that pass their input on: encoder.1
 
     def disabled_heads(self, path: str) -> list[int]:
         """The heads of one attention that are switched off."""
         return [head for owner, head in self.heads_off if owner == path]
 
+    def names(self) -> list[str]:
+        """What is switched off, by the names that `without` takes."""
+        flags = [name for name in FLAGS if not getattr(self, name)]
+        heads = [f"{path}.{head}" for path, head in sorted(self.heads_off)]
+        return [*flags, *sorted(self.residual_off), *heads, *sorted(self.layers_off)]
 
+    def and_without(self, names: Iterable[str]) -> Switches:
+        """These and others, by name."""
+        found = self
+        for name in names:
+            if name in FLAGS:
+                found = replace(found, **{name: False})
+            elif _RESIDUAL.fullmatch(name):
+                found = replace(found, residual_off=found.residual_off | {name})
+            elif head := _HEAD.fullmatch(name):
+                found = replace(found, heads_off=found.heads_off | {(head[1], int(head[2]))})
+            elif _LAYER.fullmatch(name):
+                found = replace(found, layers_off=found.layers_off | {name})
+            else:
+                raise UsageError(
+                    f"without {name!s:.60}: there are {', '.join(FLAGS)}, and by their paths residual connections "
+                    "(encoder.0.add_self), heads (decoder.1.cross.2) and layers (encoder.3)"
+                )
+        return found
+
+
+FLAGS = ("scale", "future_mask", "positions")
+_RESIDUAL = re.compile(r"(?:\w+\.)+add_\w+")
+_HEAD = re.compile(r"((?:\w+\.)*[^\W\d]\w*\.\d+\.[^\W\d]\w*)\.(\d{1,6})")  # encoder.0.self.3
+_LAYER = re.compile(r"(?:[^\W\d]\w*\.)+\d{1,6}")  # encoder.3
 ALL_ON = Switches()
 _switches: ContextVar[Switches] = ContextVar("switches", default=ALL_ON)
 
@@ -156,16 +190,40 @@ def switched(network: nn.Module, switches: Switches) -> Iterator[None]:
         _switches.reset(token)
 
 
+@contextmanager
+def without(*names: str) -> Iterator[None]:
+    """Leave out parts of the models that are used in this block: `with mirada.without("scale", "encoder.0.self.3"):`
+
+    `scale` (the division by √d_k), `future_mask` and `positions` are switched off everywhere; by its path a residual
+    connection (`encoder.0.add_self`), a head (`decoder.1.cross.2`) or a whole layer (`encoder.3`), counted from 0. A
+    model that lacks such a part refuses it by name when it is used. Translations are computed by PyTorch then.
+    """
+    token = _switches.set(_switches.get().and_without(names))
+    try:
+        yield
+    finally:
+        _switches.reset(token)
+
+
+def check_switches(network: nn.Module) -> None:
+    """UsageError if a switch that holds now is for a part that this network lacks."""
+    if (switches := _switches.get()) is not ALL_ON:
+        _check(network, switches)
+
+
 def _check(network: nn.Module, switches: Switches) -> None:
     name = getattr(getattr(network, "config", None), "name", type(network).__name__)
     parts = {module.path: module for module in network.modules() if isinstance(module, Part)}
     able = {switch for part in parts.values() for switch in part.honours}
-    for switch in ("scale", "future_mask", "positions"):
+    for switch in FLAGS:
         if not getattr(switches, switch) and switch not in able:
             raise UsageError(f"switch {switch}=off: {name} has no such part, so nothing would change")
     for path in sorted(switches.residual_off):
         if path not in parts or "residual_off" not in parts[path].honours:
             raise UsageError(f"switch residual_off={path}: {name} has no residual connection of that path")
+    for path in sorted(switches.layers_off):
+        if path not in parts or "layers_off" not in parts[path].honours:
+            raise UsageError(f"switch layers_off={path}: {name} has no Transformer layer of that path")
     for path, head in sorted(switches.heads_off):
         heads = getattr(parts[path], "heads", 0) if path in parts and "heads_off" in parts[path].honours else 0
         if not 0 <= head < heads:

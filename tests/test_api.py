@@ -35,6 +35,7 @@ def test_the_public_names() -> None:
         "TranslationMemory",
         "TranslationModel",
         "__version__",
+        "explore",
         "load",
         "train",
     ]

@@ -35,6 +35,7 @@ LAYERS = [
     ["bundle"],
     ["inspection"],
     ["engines"],
+    ["explorer"],
     ["tasks"],
     ["loading"],
     ["training", "exchange"],

@@ -39,7 +39,7 @@ def a_batch(longest: int = 6) -> Batch:
 def test_every_tensor_is_recorded_by_its_path() -> None:
     with recording() as recorder:
         tiny()(a_batch())
-    attention = ["q", "k", "v", "raw_scores", "scores", "weights", "heads", "output"]
+    attention = ["q", "k", "v", "raw_scores", "scores", "masked_scores", "weights", "heads", "output"]
     expected = set()
     for stack, sublayers in (("encoder", ["self"]), ("decoder", ["self", "cross"])):
         for layer in range(2):
@@ -224,3 +224,43 @@ def test_a_cut_residual_around_the_feed_forward() -> None:
     assert isinstance(layer, Layer)
     inside = layer.feed_forward(after["encoder.0.add_self.output"])
     close(after["encoder.0.add_feed_forward.output"], layer.add_feed_forward.norm(inside))
+
+
+@pytest.mark.parametrize("path", ["encoder.0", "encoder.1", "decoder.0", "decoder.1"])
+def test_a_layer_that_is_off_passes_its_input_on(path: str) -> None:
+    model, batch = tiny(), a_batch()
+    _, before = recorded(model, batch)
+    off, after = recorded(model, batch, Switches(layers_off=frozenset({path})))
+    short = copy.deepcopy(model)
+    stack, number = path.split(".")
+    layers = getattr(short, stack).layers
+    del layers[int(number)]
+    close(off, short(batch))
+    assert not [found for found in after if found.startswith(f"{path}.")]
+    order = list(before)
+    first = next(place for place, found in enumerate(order) if found.startswith(f"{path}."))
+    assert all(torch.equal(before[found], after[found]) for found in order[:first])
+
+
+def test_a_layer_that_is_off_is_off_in_generation_too() -> None:
+    model, batch = tiny(positions="sinusoidal"), a_batch()
+    with switched(model, Switches(layers_off=frozenset({"decoder.0"}))):
+        whole = model(batch)
+        step = model.start(Batch(batch.source, batch.target[:, :1]))
+        for t in range(whole.shape[1]):
+            close(step.logits, whole[:, t])
+            if t + 1 < whole.shape[1]:
+                step = model.step(batch.target[:, t + 1], step.state)
+
+
+def test_masked_scores_are_what_the_softmax_gets() -> None:
+    with recording() as recorder:
+        tiny()(a_batch())
+    found = recorder.tensors
+    for path in (path for path in found if path.endswith(".weights")):
+        scores, masked = (found[path.replace("weights", name)] for name in ("scores", "masked_scores"))
+        close(masked.softmax(-1), found[path])
+        hidden = torch.isneginf(masked)
+        assert torch.equal(masked[~hidden], scores[~hidden])
+        assert torch.equal(hidden, found[path] == 0)
+        assert hidden.any()

@@ -16,12 +16,12 @@ from typing import Any
 import typer
 
 from mirada import tasks
-from mirada.cli import app, builtin, exchange, info, more_data, predict, train
+from mirada.cli import align, app, builtin, exchange, explore, info, look, more_data, predict, train
 from mirada.cli.app import say
 from mirada.device import keep_memory
 from mirada.errors import MiradaError
 
-__all__ = ["app", "builtin", "exchange", "info", "main", "more_data", "predict", "train"]
+__all__ = ["align", "app", "builtin", "exchange", "explore", "info", "look", "main", "more_data", "predict", "train"]
 
 WrongUse: type[Exception] = typer.BadParameter.__bases__[0]
 """What typer raises for a missing argument or an unknown option."""

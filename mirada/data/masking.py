@@ -137,25 +137,31 @@ def without(text: str, found: Sequence[Span]) -> str:
 
 def mask_pair(source: str, target: str) -> tuple[str, str]:
     """A training pair with markers for what both sides have."""
+    ours, theirs = shared_spans(source, target)
+    return (_replaced(source, ours), _replaced(target, theirs)) if ours else (source, target)
+
+
+def shared_spans(source: str, target: str) -> tuple[list[tuple[Span, str]], list[tuple[Span, str]]]:
+    """What both sides of a training pair have, by side, with its markers."""
     drawn = zlib.crc32(source.encode("utf-8", "surrogatepass"))
     quick = _QUICK.search(source) is not None and _QUICK.search(target) is not None
     with_names = drawn % NAMES_MASKED == 0
     if not quick and not with_names:
-        return source, target
+        return [], []
     is_name = _shared_names(source, target) if with_names else None
     ours, theirs = spans(source, is_name), spans(target, is_name)
     if not ours or not theirs:
-        return source, target
+        return [], []
     kept = Counter(_texts(source, ours)) & Counter(_texts(target, theirs))
     ours, theirs = _first(source, ours, kept), _first(target, theirs, kept)
     if not ours:
-        return source, target
+        return [], []
     markers = _drawn(len(ours), drawn // NAMES_MASKED)
     owners: dict[str, list[str]] = {}
     for text, marker in zip(_texts(source, ours), markers, strict=True):
         owners.setdefault(text, []).append(marker)
-    there = "".join(owners[text].pop(0) for text in _texts(target, theirs))
-    return _replaced(source, zip(ours, markers, strict=True)), _replaced(target, zip(theirs, there, strict=True))
+    there = [owners[text].pop(0) for text in _texts(target, theirs)]
+    return list(zip(ours, markers, strict=True)), list(zip(theirs, there, strict=True))
 
 
 def _shared_names(source: str, target: str) -> Callable[[str, int], bool]:

@@ -2,7 +2,7 @@
 
 CTranslate2 (OpenNMT) is an optional dependency: `pip install mirada[ctranslate2]`. It searches as `mirada.decoding`
 does, so both engines give the same hypotheses but for ties. What it cannot do (attention weights of every head,
-sampling with a seed per sentence) runs on the PyTorch engine instead.
+sampling with a seed per sentence, parts switched off) runs on the PyTorch engine instead.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from mirada.files import cache_folder
 from mirada.models.transformer import Transformer
 from mirada.nn.blocks import FeedForward, Layer, MultiHead, Stack
 from mirada.nn.positions import AddedPositions, Rotary
+from mirada.parts import ALL_ON, active_switches
 
 QUANTIZATIONS = ("float32", "int8", "int16", "bfloat16")
 PATIENCE = 2.0
@@ -69,7 +70,7 @@ class CTranslate2Engine(Engine):
     ) -> list[list[Hypothesis]]:
         config = settings.decode
         own = settings.suppressed or settings.endless or settings.free_end or settings.copied
-        if settings.attention or config.sample or own:
+        if settings.attention or config.sample or own or active_switches() is not ALL_ON:
             return self.fallback.generate(sources, prefixes, settings)
         found = self._search(sources, prefixes, max(settings.limits, default=1), settings)
         # The limit holds for all sentences of a call: those that passed their own are searched again with it.

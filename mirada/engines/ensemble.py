@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from mirada.contracts import Batch, Generator, State, Step
 from mirada.engines import Looked
 from mirada.engines.torch import TorchEngine
+from mirada.parts import check_switches
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,9 @@ class Ensemble:
         self.members = tuple(members)
 
     def start(self, batch: Batch, *, attention: bool = False) -> Step:
+        for member in self.members:
+            if isinstance(member, nn.Module):
+                check_switches(member)
         return _together([member.start(batch, attention=attention) for member in self.members])
 
     def step(self, tokens: Tensor, state: State) -> Step:

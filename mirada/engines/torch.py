@@ -8,13 +8,13 @@ from itertools import groupby
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from mirada.contracts import EOS, Batch, GenerativeNetwork, Generator, State, Step
 from mirada.data.batching import collate, collate_pairs
 from mirada.decoding import Hypothesis, decode, decoding
 from mirada.engines import Engine, GenerationSettings, Looked
-from mirada.parts import recording
+from mirada.parts import check_switches, recording
 from mirada.precision import arithmetic
 
 UNLIKELY = -1e4
@@ -53,6 +53,7 @@ class TorchEngine(Engine):
     @torch.inference_mode()
     def score(self, sources: Sequence[Any], targets: Sequence[Sequence[int]]) -> list[list[float]]:
         assert isinstance(self.network, GenerativeNetwork)
+        check_switches(self.network)
         batch = collate_pairs(sources, targets).to(self.device)
         with arithmetic(self.precision, self.device):
             logits = self.network(batch)
@@ -62,6 +63,7 @@ class TorchEngine(Engine):
     @torch.inference_mode()
     def attention(self, sources: Sequence[Any], targets: Sequence[Sequence[int]]) -> Looked:
         assert isinstance(self.network, GenerativeNetwork)
+        check_switches(self.network)
         batch = collate_pairs(sources, targets).to(self.device)
         with recording("decoder.*.cross.weights", "attention.weights") as recorder:
             self.network.hidden(batch)
@@ -81,6 +83,8 @@ class TorchEngine(Engine):
             yield int(chosen)
 
     def _batch(self, sources: Sequence[Any], prefixes: Sequence[Sequence[int]]) -> Batch:
+        if isinstance(self.network, nn.Module):
+            check_switches(self.network)
         return self._collate(sources, prefixes).to(self.device)
 
     def _restricted(self, settings: GenerationSettings, limits: Sequence[int]) -> Generator:

@@ -1,192 +1,248 @@
-"""What a model looks at while it generates a text: every layer, every head, every token, as data and as pictures."""
+"""What a model looks at: the weights of every layer and head for every token, as data and as pictures.
+
+    a = model.attend("El gato ve el tren.")
+    a["decoder.cross"]                   # an AttentionMap: weights [layer, head, query, key], its tokens on both sides
+    a["decoder.cross"].words().mean()    # [query, key] between words, the average over layers and heads
+    a.save("look.svg")                   # .png .svg .pdf .html .json .npz
+
+A query looks, a key is looked at. In `decoder.self` the queries are what the decoder chose, the keys what it was fed.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from textwrap import wrap
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from mirada.errors import UsageError
+from mirada.inspection.trace import Image, Trace
+from mirada.inspection.words import Tokens, Weights, merge
 from mirada.predictions import Drawable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Weights = npt.NDArray[np.float32]
+WEIGHTS = ("*.self.weights", "*.cross.weights", "attention.weights")
+"""The paths of attention weights."""
+_WEIGHTS = re.compile(r"(?:(.+)\.(\d+)\.(\w+)|(\w+))\.weights")
+NAMES = {"cross": ("decoder.cross", "attention"), "encoder": ("encoder.self",), "decoder": ("decoder.self",)}
+"""Short names of parts."""
+MAIN = ("decoder.cross", "attention", "decoder.self", "encoder.self")
+"""Which part is shown if none is asked for: the first there is."""
 
-CELL = 0.2
-"""Inches of an image for each weight, so that the tokens beside them can be read."""
 
-MAX_CELLS = 40_000
-"""The most weights in an image; more make it larger than programs that show images like."""
+@dataclass(frozen=True, eq=False, repr=False)
+class AttentionMap(Drawable):
+    """The attention weights of one part of a model, or of some of its layers and heads."""
+
+    axes: ClassVar[tuple[str, ...]] = ("layer", "head", "query", "key")
+    name: str
+    """decoder.cross, encoder.self, decoder.self, or attention."""
+    weights: Weights  # [L, H, Q, K], each row sums to 1
+    queries: Tokens
+    keys: Tokens
+    layers: tuple[int, ...] = ()
+    """Which layers these are, counted from 0."""
+    heads: tuple[int, ...] = ()
+    """Which heads of each."""
+    image: Image | None = None
+    """What the keys are patches of."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "layers", self.layers or tuple(range(self.weights.shape[0])))
+        object.__setattr__(self, "heads", self.heads or tuple(range(self.weights.shape[1])))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Weights:
+        return np.array(self.weights, dtype=dtype, copy=copy)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.weights[place]
+
+    def __repr__(self) -> str:
+        return f"<AttentionMap {self.name}: {self.weights.shape} [layer, head, query, key]>"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the weights."""
+        return self.weights.shape
+
+    def mean(self) -> Weights:
+        """[Q, K]: the average over all layers and heads."""
+        return np.asarray(self.weights.mean(axis=(0, 1)))
+
+    def select(self, layer: int | None = None, head: int | None = None) -> AttentionMap:
+        """One layer or head of it, or both."""
+        found = self
+        if layer is not None:
+            at = _place(layer, self.layers, f"layer {layer}: {self.name} has layers")
+            found = replace(found, weights=found.weights[at : at + 1], layers=(layer,))
+        if head is not None:
+            at = _place(head, self.heads, f"head {head}: {self.name} has heads")
+            found = replace(found, weights=found.weights[:, at : at + 1], heads=(head,))
+        return found
+
+    def words(self) -> AttentionMap:
+        """The same between words: the sum over the tokens of a key, the mean over those of a query."""
+        weights = merge(self.weights, self.queries.words(), self.keys.words())
+        return replace(self, weights=weights, queries=self.queries.merged(), keys=self.keys.merged())
+
+    def as_dict(self) -> dict[str, Any]:
+        """The tokens and the weights as plain lists."""
+        return {
+            "axes": list(self.axes),
+            "layers": list(self.layers),
+            "heads": list(self.heads),
+            "queries": list(self.queries.pieces),
+            "keys": list(self.keys.pieces),
+            "weights": np.round(self.weights.astype(np.float64), 6).tolist(),
+        }
+
+    def draw(self, path: str | Path | BinaryIO, kind: str = "heads") -> None:
+        """Write a picture: `heads`, `matrix` or `lines`."""
+        self._alone().draw(path, kind)
+
+    def _alone(self) -> Attention:
+        return Attention({self.name: self}, {"source": self.keys.pieces}, self.keys.text, image=self.image)
 
 
-class AttentionWeights(Drawable):
-    """Attention weights [L, H, T, …] of a generated text."""
+def _place(number: int, known: tuple[int, ...], what: str) -> int:
+    if number not in known:
+        raise UsageError(f"{what} {known[0]} to {known[-1]}" if len(known) > 1 else f"{what[:-1]} {known[0]} alone")
+    return known.index(number)
 
-    weights: Weights
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Attention(Drawable):
+    """What a model looked at while it read a text and chose what it says."""
+
+    parts: Mapping[str, AttentionMap]
+    """By name: decoder.cross, encoder.self, decoder.self; `attention` of a recurrent translator."""
+    tokens: Mapping[str, tuple[str, ...]]
+    """By side: `source`; of a model that generates also `target`, and `input`, what its decoder was fed."""
+    text: str
+    """What it read."""
+    output: str | None = None
+    """What it said, or the target it was given."""
+    score: float | None = None
+    """The score of that, if the model chose it."""
+    others: tuple[Attention, ...] = ()
+    """The other hypotheses of an n-best list, best first."""
+    without: tuple[str, ...] = ()
+    """The parts that were switched off."""
+    image: Image | None = None
+    notes: tuple[str, ...] = field(default=())
+
+    def __getitem__(self, name: str) -> AttentionMap:
+        """A part by its name, or its short name: cross, encoder, decoder."""
+        for known in (name, *NAMES.get(name, ())):
+            if known in self.parts:
+                return self.parts[known]
+        raise UsageError(f"part {name!s:.40}: this model has {', '.join(self.parts)}")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.parts)
+
+    def __repr__(self) -> str:
+        said = f"{self.text!r}" + ("" if self.output is None else f" → {self.output!r}")
+        return f"<Attention {said}: {', '.join(f'{name} {part.shape}' for name, part in self.parts.items())}>"
+
+    @property
+    def source(self) -> list[str]:
+        """The tokens that were read."""
+        return list(self.tokens["source"])
+
+    @property
+    def target(self) -> list[str]:
+        """The tokens that were chosen; none by a model that only reads."""
+        return list(self.tokens.get("target", ()))
+
+    @property
+    def hypotheses(self) -> tuple[Attention, ...]:
+        """All of an n-best list, this one first."""
+        return (self, *self.others)
+
+    @property
+    def main(self) -> AttentionMap:
+        """The part that says most: cross-attention if there is any."""
+        return next((self.parts[name] for name in MAIN if name in self.parts), next(iter(self.parts.values())))
+
+    @property
+    def weights(self) -> Weights:
+        """[L, H, Q, K] of the main part."""
+        return self.main.weights
 
     @property
     def mean(self) -> Weights:
-        """[T, …]: the average over the heads of all layers."""
-        return np.asarray(self.weights.mean(axis=(0, 1)))
+        """[Q, K]: the average over the layers and heads of the main part."""
+        return self.main.mean()
 
-    def figure(self) -> Figure:
-        """The picture, not yet in a file."""
-        raise NotImplementedError
-
-    def draw(self, path: str | Path | BinaryIO) -> None:
-        """Write the picture to a file."""
-        save(self.figure(), path)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class CrossAttention(AttentionWeights):
-    """Where each target token looked in the source while it was chosen."""
-
-    source: list[str]  # S tokens, the last is </s>
-    target: list[str]  # T tokens, the last is </s>
-    text: str
-    """The translation."""
-    weights: Weights  # [L, H, T, S], each row sums to 1
-    sentence: str = ""
-    """What was translated."""
+    def select(
+        self, part: str | None = None, layer: int | None = None, head: int | None = None, words: bool = False
+    ) -> Attention:
+        """One part, or a layer or head of it (of the main part if none is named), tokens merged to words; of all
+        hypotheses."""
+        whole = part is None and layer is None and head is None
+        one = self.main if part is None else self[part]
+        chosen = self.parts if whole else {one.name: one}
+        chosen = {name: one.select(layer, head) for name, one in chosen.items()}
+        found = {name: one.words() if words else one for name, one in chosen.items()}
+        others = tuple(other.select(part, layer, head, words) for other in self.others)
+        return replace(self, parts=found, others=others)
 
     def as_dict(self) -> dict[str, Any]:
-        """The tokens, the translation and the weights as plain lists."""
-        tokens = {"source": self.source, "target": self.target, "translation": self.text}
-        return {**tokens, "weights": self.weights.tolist()}
+        """The texts, the tokens and the weights as plain lists."""
+        found: dict[str, Any] = {"text": self.text, "output": self.output, "score": self.score}
+        found |= {"without": list(self.without), "tokens": {side: list(row) for side, row in self.tokens.items()}}
+        found |= {"parts": {name: part.as_dict() for name, part in self.parts.items()}}
+        return {**found, "hypotheses": [other.as_dict() for other in self.others]} if self.others else found
 
-    def __repr__(self) -> str:
-        return f"<CrossAttention {self.sentence!r} → {self.text!r}: weights {self.weights.shape} [L, H, T, S]>"
+    def as_text(self) -> str:
+        """A table: for each query the keys it looks at most, by the average over layers and heads."""
+        from mirada.inspection.saving import table
 
-    def boxes(self) -> tuple[Weights, str]:
-        """[L, H, T, S]: every head, or where that would be too large an image the mean of each layer; and which."""
-        layers, heads, rows, columns = self.weights.shape
-        if layers * heads * rows * columns <= MAX_CELLS:
-            return self.weights, "every head"
-        means = self.weights.mean(axis=1, keepdims=True)
-        if layers * rows * columns <= MAX_CELLS:
-            return means, f"the mean of the {heads} heads of each layer"
-        return means.mean(axis=0, keepdims=True), f"the mean of all {layers * heads} heads"
+        return "\n\n".join(table(each) for each in self.hypotheses)
 
-    def figure(self) -> Figure:
-        """A row per layer and a column per head, darker is more, with its scale; the sentence is the title.
+    def figure(self, kind: str = "heads") -> Figure:
+        """A picture of the main part: a heat map for each head, the `matrix` of their average, or `lines`."""
+        from mirada.inspection.drawing import picture
 
-        For a long sentence, whose heads would not fit on a page, the mean of each layer is drawn.
-        """
-        from matplotlib.figure import Figure
+        return picture(self, kind)
 
-        weights, which = self.boxes()
-        layers, heads, rows, columns = weights.shape
-        most = 1.0 if which == "every head" else float(weights.max())
-        width, height = max(1.6, columns * CELL), max(1.6, rows * CELL)
-        across = heads * width + 2.6
-        title = titled(self.sentence or "".join(self.source[:-1]).strip(), self.text, across)
-        lines = title.count("\n") + 2
-        figure = Figure(
-            figsize=(across, layers * (height + (0.3 if which == "every head" else 1.0)) + 1.4 + 0.2 * lines),
-            layout="constrained",
-        )
-        axes = figure.subplots(layers, heads, sharex=which == "every head", sharey=True, squeeze=False)
-        for layer in range(layers):
-            for head in range(heads):
-                box = axes[layer][head]
-                image = box.imshow(weights[layer, head], cmap="Blues", vmin=0, vmax=most, aspect="auto")
-                if which == "every head":
-                    box.set_title(f"layer {layer + 1}, head {head + 1}", fontsize=8)
-                elif layers > 1:
-                    box.set_title(f"layer {layer + 1}", fontsize=8)
-                box.set_xticks(range(columns), [shown(token) for token in self.source], rotation=90, fontsize=7)
-                box.set_yticks(range(rows), [shown(token) for token in self.target], fontsize=7)
-                box.tick_params(length=0)
-        scale = figure.colorbar(image, ax=axes, fraction=0.3 / across, pad=0.1 / across, aspect=30)
-        scale.set_label(f"attention weight, {which}; a row sums to 1", fontsize=8)
-        scale.ax.tick_params(labelsize=7)
-        figure.suptitle(title, fontsize=10)
-        figure.supxlabel("source token looked at", fontsize=9)
-        figure.supylabel("target token being chosen", fontsize=9)
-        return figure
+    def draw(self, path: str | Path | BinaryIO, kind: str = "heads") -> None:
+        """Write that picture to a file: .png, .svg or .pdf."""
+        from mirada.inspection.drawing import draw
+
+        draw(self, path, kind)
+
+    def save(self, path: str | Path, kind: str = "heads") -> None:
+        """Write it as its name says: a picture (.png, .svg, .pdf), a page (.html), or data (.json, .npz)."""
+        from mirada.inspection.saving import save_attention
+
+        save_attention(self, Path(path), kind)
+
+    def _repr_html_(self) -> str:
+        from mirada.inspection.saving import notebook_frame
+
+        return notebook_frame(self)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ImageAttention(AttentionWeights):
-    """Where in the image each token looked while it was chosen."""
-
-    image: npt.NDArray[np.uint8]  # [H, W, C]
-    tokens: list[str]  # T, the last is </s>
-    text: str
-    """The caption."""
-    weights: Weights  # [L, H, T, rows, columns], those of a token sum to 1
-
-    def as_dict(self) -> dict[str, Any]:
-        """The tokens, the caption and the weights as plain lists."""
-        return {"tokens": self.tokens, "caption": self.text, "weights": self.weights.tolist()}
-
-    def __repr__(self) -> str:
-        return f"<ImageAttention {self.text!r}: weights {self.weights.shape} [L, H, T, rows, columns]>"
-
-    def figure(self) -> Figure:
-        """A row per token: the average of all heads, then every head; what is looked at is light, the rest is dark."""
-        from matplotlib.cm import ScalarMappable
-        from matplotlib.colors import Normalize
-        from matplotlib.figure import Figure
-
-        layers, heads, rows = self.weights.shape[:3]
-        titles = ["all heads", *(f"{layer + 1}.{head + 1}" for layer in range(layers) for head in range(heads))]
-        maps = np.concatenate([self.mean[None], self.weights.reshape(layers * heads, *self.weights.shape[2:])])
-        cell = 0.75
-        across = len(titles) * cell + 2.4
-        heading = "\n".join(shown(line, space=" ") for line in wrap(self.text, round(across * 13)))
-        figure = Figure(figsize=(across, rows * cell + 0.9 + 0.2 * (heading.count("\n") + 1)), layout="constrained")
-        axes = figure.subplots(rows, len(titles), squeeze=False)
-        for row, token in enumerate(self.tokens):
-            for column, title in enumerate(titles):
-                box = axes[row][column]
-                box.imshow(self._lit(maps[column, row]))
-                box.set_xticks([])
-                box.set_yticks([])
-                if row == 0:
-                    box.set_title(title, fontsize=8)
-            axes[row][0].set_ylabel(shown(token), rotation=0, ha="right", va="center", fontsize=8)
-        scale = figure.colorbar(ScalarMappable(Normalize(0, 1), "gray"), ax=axes, fraction=0.2 / across, aspect=30)
-        scale.set_ticks([0, 1], labels=["0", "largest"], fontsize=7)
-        scale.set_label("attention weight, beside the largest of the box", fontsize=8)
-        figure.suptitle(heading, fontsize=10)
-        figure.supxlabel("layer.head", fontsize=8)
-        return figure
-
-    def _lit(self, weights: Weights) -> npt.NDArray[np.float64]:
-        """The image, each patch as light as its weight beside the largest."""
-        height, width, channels = self.image.shape
-        rows, columns = weights.shape
-        light = np.kron(weights / weights.max(), np.ones((height // rows, width // columns)))[:, :, None]
-        colours = np.repeat(self.image, 3, axis=2) if channels == 1 else self.image
-        return np.asarray(colours / 255 * (0.15 + 0.85 * light))
-
-
-def titled(source: str, text: str, inches: float) -> str:
-    """A sentence and what became of it, in lines that fit an image of that width."""
-    lines = [*wrap(source, round(inches * 13)), *wrap(f"→ {text}", round(inches * 13))]
-    return "\n".join(shown(line, space=" ") for line in lines)
-
-
-def shown(token: str, space: str = "▁") -> str:
-    """A token as a label: its leading space as a low line, no dollar signs that start a formula, nothing unseen."""
-    seen = "".join(letter if letter.isprintable() else "\ufffd" for letter in token)
-    return seen.replace(" ", space).replace("$", r"\$") or "∅"
-
-
-def save(figure: Figure, path: str | Path | BinaryIO, dpi: int = 120) -> None:
-    """Write a picture, as PNG unless the file's name says otherwise (.svg, .pdf)."""
-    kind = Path(path).suffix[1:] if isinstance(path, str | Path) else ""
-    try:
-        figure.savefig(path, format=kind or "png", dpi=dpi)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written ({error.strerror})") from None
-    except ValueError:
-        raise UsageError(f"{path}: .{kind} is not a kind of image; use .png, .svg or .pdf") from None
+def attention_of(trace: Trace, image: Image | None = None) -> Attention:
+    """The attention weights of a trace, the layers of each part together."""
+    layers: dict[str, list[str]] = {}
+    for path in trace:
+        if found := _WEIGHTS.fullmatch(path):
+            layers.setdefault(found[4] or f"{found[1]}.{found[3]}", []).append(path)
+    parts = {}
+    for name, paths in layers.items():
+        _, query, key = trace.axes[paths[0]]
+        numbers = tuple(int(found[2] or 0) for found in map(_WEIGHTS.fullmatch, paths) if found)
+        weights = np.stack([trace[path] for path in paths])  # [L, H, Q, K]
+        seen = image if key == "source" else None
+        parts[name] = AttentionMap(name, weights, trace.tokens[query], trace.tokens[key], numbers, image=seen)
+    rows = {name: trace.tokens[name].pieces for name in ("source", "target", "input") if name in trace.tokens}
+    texts = trace.text, trace.output, trace.score
+    return Attention(parts, rows, *texts, without=trace.without, image=image, notes=trace.notes)

@@ -17,7 +17,7 @@ from torch import Tensor
 from mirada import bundle as bundles
 from mirada.data.tokenizer import Tokenizer
 from mirada.errors import BundleError, InputError, UsageError
-from mirada.inspection.attention import save
+from mirada.inspection.figures import save
 
 Vectors = npt.NDArray[np.float32]
 

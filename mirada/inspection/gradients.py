@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from mirada.errors import UsageError
-from mirada.inspection.attention import save
+from mirada.inspection.figures import save
 from mirada.nn.recurrent import Cell, Memory, Recurrent, largest_singular_value
 from mirada.predictions import Prediction
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from torch import Tensor
 
 from mirada.errors import UsageError
-from mirada.inspection.attention import save
+from mirada.inspection.figures import save
 from mirada.nn.attention import Attended
 
 if TYPE_CHECKING:

@@ -44,6 +44,11 @@ def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
     return scores.softmax(-1) * mask.any(-1, keepdim=True)
 
 
+def hidden(scores: Tensor, mask: Tensor | None) -> Tensor:
+    """The scores with −∞ where the mask says no: what the softmax gets, for a recorder."""
+    return scores if mask is None else scores.masked_fill(~mask, -torch.inf)
+
+
 def scaled_dot_product(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, scale: bool = True) -> Attended:
     """Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V        (Vaswani et al. 2017, §3.2.1)
 
@@ -199,6 +204,7 @@ class Score(Part):
         context = weights @ values
         if is_recording():
             self.record("scores", scores.unsqueeze(1))
+            self.record("masked_scores", hidden(scores, mask).unsqueeze(1))
             self.record("weights", weights.unsqueeze(1))
             self.record("context", context)
         return Attended(context, weights)

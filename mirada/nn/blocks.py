@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from mirada.config import Section
 from mirada.nn.activations import ACTIVATIONS
-from mirada.nn.attention import Formula, ScaledDotProduct
+from mirada.nn.attention import Formula, ScaledDotProduct, hidden
 from mirada.nn.positions import Positions
 from mirada.parts import Part, active_switches, is_recording
 from mirada.precision import rounded
@@ -214,17 +214,21 @@ class MultiHead(Part):
             heads = heads.index_fill(1, torch.tensor(disabled, device=heads.device), 0.0)
         output: Tensor = self.output(heads.transpose(1, 2).flatten(2))  # [B, H, T, K] -> [B, T, D]
         if recorded:
-            self._record(q, memory, weights, heads, output)
+            for name, tensor in (("q", q), ("k", k), ("v", v), ("heads", heads), ("output", output)):
+                self.record(name, tensor)
+            if weights is not None:
+                self.record("weights", weights)
+            self._record_scores(q, k, mask)
         return output
 
-    def _record(self, q: Tensor, memory: KeyValues, weights: Tensor | None, heads: Tensor, output: Tensor) -> None:
-        for name, tensor in (("q", q), ("k", memory.k), ("v", memory.v), ("heads", heads), ("output", output)):
-            self.record(name, tensor)
-        if weights is not None:
-            self.record("weights", weights)
-        if self.wants("scores", "raw_scores"):
-            self.record("raw_scores", self.formula.scores(q, memory.k, scale=False))
-            self.record("scores", self.formula.scores(q, memory.k, active_switches().scale))
+    def _record_scores(self, q: Tensor, k: Tensor, mask: Tensor | None) -> None:
+        """The scores [B, H, T, S] one step after the other: Q Kᵀ, the same / √d_k, and that with the mask."""
+        if not self.wants("raw_scores", "scores", "masked_scores"):
+            return
+        scores = self.formula.scores(q, k, active_switches().scale)
+        self.record("raw_scores", self.formula.scores(q, k, scale=False))
+        self.record("scores", scores)
+        self.record("masked_scores", hidden(scores, mask))
 
 
 class FeedForward(Part):
@@ -273,6 +277,8 @@ class Residual(Part):
 class Layer(Part):
     """Self-attention, attention over an encoder's output if there is one (`cross`), and feed-forward."""
 
+    honours = frozenset({"layers_off"})
+
     def __init__(self, config: LayerConfig, cross: bool = False):
         super().__init__()
         self.self_ = MultiHead(config)
@@ -294,12 +300,18 @@ class Layer(Part):
         """The layer's output, and the keys and values of all tokens so far."""
         present: KeyValues
 
-        def attend(y: Tensor) -> Tensor:
+        def project(y: Tensor) -> Tensor:
             nonlocal present
             q, new = self.self_.project(y, past.length if past else 0)
             present = past.append(new) if past else new
-            return self.self_.attend(q, present, mask)
+            return q
 
+        def attend(y: Tensor) -> Tensor:
+            return self.self_.attend(project(y), present, mask)
+
+        if self.path in active_switches().layers_off:
+            project(x)  # for the number of tokens, from which positions are counted
+            return x, present
         x = self.add_self(x, attend)
         if source is not None:
             x = self.add_cross(x, lambda y: self.cross(y, source, source_mask))

@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, TypeVar
 
 import torch
 from torch import Tensor, nn
 
 from mirada import config as configuration
 from mirada.config import Values
-from mirada.contracts import PAD, SequenceBatch, Validation
+from mirada.contracts import BOS, PAD, SequenceBatch, Validation
+from mirada.data.checks import has_invalid_bytes
+from mirada.data.text import shown_text
 from mirada.data.tokenizer import Tokenizer
 from mirada.data.vectors import initialize, read_vectors, wanted_words
 from mirada.decoding import DecodeConfig
-from mirada.errors import UsageError
+from mirada.errors import InputError, UsageError
+from mirada.inspection.attention import WEIGHTS, Attention, attention_of
 from mirada.inspection.embeddings import Embeddings
 from mirada.inspection.gradients import Fading, fading_of
+from mirada.inspection.snapshots import Snapshot
+from mirada.inspection.trace import Pass, Trace
+from mirada.inspection.words import Tokens, ended
 from mirada.metrics.score import Evaluation
+from mirada.models.bert import Bert
+from mirada.parts import check_switches
 from mirada.predictions import Prediction, html_table, ranked
+
+if TYPE_CHECKING:
+    from mirada.explorer.page import Page
 
 Example = TypeVar("Example")
 
@@ -63,9 +74,15 @@ class Model:
         device: torch.device,
     ):
         self.path, self.card, self.config = path, card, config
-        self.network, self.preprocessor, self.device = network.eval().to(device), preprocessor, device
+        self._network, self.preprocessor, self.device = network.eval().to(device), preprocessor, device
         self.progress: Callable[[int, int], None] = lambda done, total: None
         """Called now and then while many examples are processed, with how many are done; an exception ends the work."""
+
+    @property
+    def network(self) -> Any:
+        """The trained network; one that lacks a part that is switched off (`mirada.without`) refuses to be used."""
+        check_switches(self._network)
+        return self._network
 
     def __repr__(self) -> str:
         model = self.card.get("model", type(self.network).__name__)
@@ -111,10 +128,67 @@ class Model:
         """How the gradient of a recurrent model's last state fades on the way back through a text."""
         return fading_of(f"{self.path.name} ({self.card['model']})", self.network, self.ids(text))
 
+    def trace(self, text: Any, target: str | None = None, *, paths: Sequence[str] = (), **options: Any) -> Trace:
+        """Record every tensor of one forward pass, or those whose paths match a pattern (`"decoder.*.cross.weights"`).
+
+        What a model generates for the text is replayed on the tokens it chose; `target` replays a given text instead.
+        `options` are those of the model's verb: beam, to, …
+        """
+        return self.passes(text, target, **options)[0].record(*paths)
+
+    def attend(self, text: Any, target: str | None = None, **options: Any) -> Attention:
+        """What each token of a text looks at, in every layer and head: of what the model generates, or of `target`.
+
+        `options` are those of the model's verb; `n_best=3` gives that of each of three hypotheses
+        (`Attention.hypotheses`).
+        """
+        passes = self.passes(text, target, **options)
+        found = [attention_of(one.record(*WEIGHTS), one.image) for one in passes]
+        if not found[0].parts:
+            raise UsageError(f"{self.path}: {self.card['model']} has no attention")
+        return replace(found[0], others=tuple(found[1:]))
+
+    def passes(self, text: Any, target: str | None = None, **options: Any) -> list[Pass]:
+        """The forward passes that `trace` and `attend` record; of a model that generates, one for each hypothesis."""
+        raise UsageError(f"{self.path}: a model for {self.card['task']} cannot be traced")
+
+    def explore(
+        self,
+        out: str | Path,
+        *,
+        beside: Model | None = None,
+        sentence: str | None = None,
+        traces: Sequence[str] = (),
+        precision: str | None = None,
+    ) -> Page:
+        """Write one HTML file in which the model runs, alone or `beside` another one, without a network.
+
+        It shows a `sentence` at first, otherwise one of the dev set. `traces` are sentences to record instead of the
+        weights, for a model that is too large. `precision` is float32 or float16.
+        """
+        from mirada.explorer.page import write_page  # not before: it reads the program of the page
+
+        others = [] if beside is None else [beside]
+        return write_page([self, *others], out, sentence=sentence, traces=traces, precision=precision)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the model is, for a trace."""
+        facts = {"name": self.path.name, "task": self.card["task"], "architecture": self.card["model"]}
+        return {**facts, "parameters": self.parameters, "sizes": self.config.get("model", {})}
+
+    def _reads_only(self, target: str | None, options: dict[str, Any]) -> None:
+        """Refuse what is for models that generate."""
+        for name, value in {"target": target, **options}.items():
+            if value is not None and (name, value) != ("n_best", 1):
+                raise UsageError(
+                    f"{name}={value!s:.40}: {self.path} is a model for {self.card['task']}, which has no such option"
+                )
+
     @property
     def parameters(self) -> int:
         """The number of weights."""
-        return sum(parameter.numel() for parameter in self.network.parameters())
+        return sum(parameter.numel() for parameter in self._network.parameters())
 
     @property
     def try_it(self) -> str:
@@ -140,6 +214,10 @@ class Model:
     def validate(self, dev: Any, size: int) -> Validation:
         """A quick score on a sample of the dev set, while training."""
         raise NotImplementedError
+
+    def snapshot(self, dev: Any) -> Snapshot | None:
+        """The attention in an example of the dev set, always the same one: a run keeps how it came to be."""
+        return None
 
     def score(self, dev: Any) -> Evaluation:
         """All scores on examples like `Prepared.dev`."""
@@ -234,6 +312,11 @@ def evenly(examples: list[Example], size: int) -> list[Example]:
     return [examples[number * len(examples) // size] for number in range(size)]
 
 
+def framed_tokens(network: nn.Module, tokens: Tokens) -> Tokens:
+    """The tokens of a text as an encoder reads them: </s> after them, and for BERT <s> before them."""
+    return ended(tokens.framed(before=[("<s>", BOS)] if isinstance(network, Bert) else []))
+
+
 def pad(sequences: Sequence[Sequence[int]]) -> SequenceBatch:
     """Collate token ids into a padded batch."""
     lengths = [len(ids) for ids in sequences]
@@ -281,6 +364,15 @@ def check_texts(given: Any, also: tuple[type, ...] = ()) -> Sequence[Any]:
         if not isinstance(text, (str, *also)):
             check_text(text, f"text {number}")
     return texts
+
+
+def check_filled(text: Any) -> str:
+    """The text, if it has something to look at."""
+    if not check_text(text).strip():
+        raise InputError("the text is empty: there is nothing to look at")
+    if has_invalid_bytes(text):
+        raise InputError(f"the text has bytes that are not UTF-8: {shown_text(text)}; set your terminal to UTF-8")
+    return str(text)
 
 
 def check_choice(name: str, given: Any, known: Sequence[str]) -> str:

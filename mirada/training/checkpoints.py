@@ -1,6 +1,6 @@
 """Checkpoints: written atomically, the last two kept; a damaged one is detected and the one before it used.
 
-    step-00001200.safetensors   weights, their average, optimiser state
+    step-00001200.safetensors   weights, their average, optimiser state, snapshots
     step-00001200.json          counters, and the sha256 of the tensors; written last
 
 Random numbers need no saving: every step seeds them from the run's seed and its own number.

@@ -11,7 +11,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -27,7 +27,7 @@ from mirada.errors import Interrupted, TrainingError
 from mirada.files import write_bytes
 from mirada.precision import arithmetic
 from mirada.tensors import read_tensors
-from mirada.training import checkpoints, validation
+from mirada.training import checkpoints, snapshots, validation
 from mirada.training.averaging import WeightAverage
 from mirada.training.checkpoints import Progress
 from mirada.training.config import LIMITS, TrainConfig, fixed
@@ -75,10 +75,12 @@ class Training(Generic[Model]):
         started: float,
         workers: Workers | None = None,
         clock: Callable[[], float] = time.monotonic,
+        snapshot: Callable[[Model], Tensor | None] = lambda model: None,
     ):
         self.model, self.objective, self.batches, self.validate = model, objective, batches, validate
         self.config, self.folder, self.device, self.listen = config, folder, device, listen
-        self.workers = workers or Workers()
+        self.workers, self.snapshot = workers or Workers(), snapshot
+        self.snapshots = snapshots.Snapshots()
         self.optimizers = Optimizers(model, config)
         self.parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
         self.average = WeightAverage(self.parameters, config.average) if config.average else None
@@ -103,6 +105,8 @@ class Training(Generic[Model]):
         p.seconds = self.workers.from_first(self._seconds)
         self._spent = self.spent
         with stop_requests(self._stop):
+            if p.step == 0:
+                self._take_snapshot()
             if p.validation_pending:  # a stop request interrupted it
                 over = self._validate()
                 self._checkpoint(over or self._spent >= 1.0)
@@ -112,6 +116,8 @@ class Training(Generic[Model]):
                     self._step(batches)
                 before, self._spent = self._spent, self.spent
                 over = self._spent >= 1.0
+                if snapshots.due(p.step):
+                    self._take_snapshot()
                 if over or validation.due(self.config, p, before, self._spent, self.interval):
                     over = self._validate() or over
                 if over or self._stopping() or self._checkpoint_due(last_save):
@@ -277,6 +283,7 @@ class Training(Generic[Model]):
             found, size, seconds = self.workers.from_first(self._score)
         except StopRequested:
             return False
+        self._take_snapshot()
         best = self._is_best(found.score)
         improved = best and found.score != p.best_score
         loss = found.figures.get("loss")
@@ -298,13 +305,27 @@ class Training(Generic[Model]):
     def _score(self) -> tuple[Validation, int, float]:
         """Score the averaged weights, and write them if they are the best: the score, dev examples, seconds."""
         began = self._clock()
-        with self.timing("validation"), self.average.applied() if self.average else nullcontext():
-            self.model.eval()
+        with self.timing("validation"), self._averaged():
             size = validation.size(self.config, self.progress, self._time_validation)
             found = self.validate(self.model, size)
             if self._is_best(found.score):
                 write_bytes(self.folder / "best.safetensors", save(weights_of(self.model)))
         return found, size, self._clock() - began
+
+    @contextmanager
+    def _averaged(self) -> Iterator[None]:
+        """Give the model its averaged weights, which are validated and saved, if there are any."""
+        with self.average.applied() if self.average else nullcontext():
+            self.model.eval()
+            yield
+
+    def _take_snapshot(self) -> None:
+        """Keep a snapshot of this step, unless there is one."""
+        if self.workers.first and self.progress.step not in self.snapshots.taken:
+            with self.timing("validation"), self._averaged():
+                picture = self.snapshot(self.model)
+            if picture is not None:
+                self.snapshots.add(self.progress.step, picture)
 
     def _is_best(self, score: float) -> bool:
         """Whether no earlier score is better; of equal scores, the later one is preferred."""
@@ -342,6 +363,7 @@ class Training(Generic[Model]):
         tensors |= {f"optimizer.{name}": value for name, value in self.optimizers.state().items()}
         if isinstance(self.objective, StatefulLoss):
             tensors |= {f"carried.{name}": value for name, value in self.objective.carried.items()}
+        tensors |= {f"snapshot.{name}": value for name, value in self.snapshots.tensors().items()}
         checkpoints.save(self.folder / "checkpoints", self.progress, tensors)
         self._saved_step = self.progress.step
 
@@ -372,6 +394,7 @@ class Training(Generic[Model]):
                     self.average.tensors[index].copy_(tensors[f"average.{name}"])
         try:
             self.optimizers.restore(checkpoints.below("optimizer.", tensors))
+            self.snapshots.restore(checkpoints.below("snapshot.", tensors), progress.step)
         except TrainingError as fault:
             raise TrainingError(f"{self.folder}: {fault}") from None
         if isinstance(self.objective, StatefulLoss):

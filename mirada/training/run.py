@@ -17,6 +17,7 @@ from mirada import models, tasks
 from mirada.data.quality import Notify
 from mirada.device import fastest_threads, select_device
 from mirada.errors import Interrupted, TrainingError, UsageError
+from mirada.inspection.snapshots import dump_history
 from mirada.loading import load
 from mirada.metrics.score import Evaluation
 from mirada.tasks.task import Prepared, Task
@@ -200,6 +201,7 @@ class _Run:
             self.device,
             self._record,
             self.started,
+            snapshot=lambda network: getattr(self.model.snapshot(data.dev), "weights", None),
         )
 
     def _score(self, data: Prepared, training: Training[nn.Module]) -> Evaluation:
@@ -228,6 +230,8 @@ class _Run:
         if scores is not None or not training.progress.finished:
             draw_curves(read_log(self.log.path), run / "curves.png")
             optional["curves.png"] = (run / "curves.png").read_bytes()
+        if training.snapshots.taken and (example := self.model.snapshot(data.dev)) is not None:
+            optional[bundles.ATTENTION] = dump_history(example, training.snapshots.taken)
         if (run / "data" / "excluded.tsv").exists():
             optional[bundles.EXCLUDED] = (run / "data" / "excluded.tsv").read_bytes()
         bundles.publish(self.work.folder, training.model, self.values, card, data.preprocessor.files(), optional)

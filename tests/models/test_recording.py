@@ -31,7 +31,7 @@ STACKS: dict[str, Any] = {"width": D, "heads": H, "encoder_layers": 1, "decoder_
 PIXELS = (1, 1, 4, 4)
 WORDS, CLASSES, NUMBERS = Sizes(V, V, causal=True), Sizes(V, 3), Sizes(2, 4, True, True, causal=True)
 
-ATTENTION = ["q", "k", "v", "raw_scores", "scores", "weights", "heads", "output"]
+ATTENTION = ["q", "k", "v", "raw_scores", "scores", "masked_scores", "weights", "heads", "output"]
 
 
 def sublayers(layer: str, *attentions: str) -> set[str]:
@@ -74,7 +74,7 @@ IN = {"embeddings", "inputs", "positions.vectors"}
 BOTH_SIDES = {f"{side}.{name}" for side in ("source", "target") for name in ("embeddings", "inputs")}
 SEQ2SEQ = {"source.embeddings", "target.embeddings", "encoder.output", "bridge.h", "decoder.output", "output.logits"}
 SEQ2SEQ |= cell("encoder.0.forward", *LSTM) | cell("encoder.0.backward", *LSTM) | cell("decoder.0.forward", *LSTM)
-ALIGNED = SEQ2SEQ | cell("attention", "scores", "weights", "context")
+ALIGNED = SEQ2SEQ | cell("attention", "scores", "masked_scores", "weights", "context")
 ENCODER_DECODER = BOTH_SIDES | {"positions.vectors", "encoder.output", "decoder.output", "output.logits"}
 ENCODER_DECODER |= sublayers("encoder.0", "self") | sublayers("decoder.0", "self", "cross")
 ENCODER = sublayers("encoder.0", "self") | IN | {"encoder.output"}
@@ -265,6 +265,9 @@ REFUSED: list[tuple[str, Switches, str]] = [
     ("bert", Switches(residual_off=frozenset({"encoder.7.add_self"})), "switch residual_off=encoder.7.add_self: bert"),
     ("gpt", Switches(heads_off=frozenset({("decoder.0.cross", 0)})), "switch heads_off=decoder.0.cross.0: gpt"),
     ("gpt", Switches(heads_off=frozenset({("decoder.0.self", 2)})), "switch heads_off=decoder.0.self.2: gpt has 2"),
+    ("bert", Switches(layers_off=frozenset({"encoder.1"})), "switch layers_off=encoder.1: bert"),
+    ("bert", Switches(layers_off=frozenset({"encoder.0.self"})), "switch layers_off=encoder.0.self: bert"),
+    ("gru", Switches(layers_off=frozenset({"recurrent.0"})), "switch layers_off=recurrent.0: gru"),
     ("jordan", Switches(heads_off=frozenset({("recurrent", 0)})), "switch heads_off=recurrent.0: jordan"),
 ]
 

@@ -11,7 +11,7 @@ from typing import Any, Unpack, overload
 import numpy as np
 import torch
 
-from mirada.contracts import BOS, Captions, Validation
+from mirada.contracts import BOS, EOS, Captions, Validation
 from mirada.data.corpus import batched
 from mirada.data.images.batches import Images
 from mirada.data.images.pixels import Pixels
@@ -19,13 +19,15 @@ from mirada.data.images.preprocessing import ImageInput, ImageLoader, LoadedImag
 from mirada.decoding import DecodeConfig, Hypothesis
 from mirada.engines import Engine, GenerationSettings
 from mirada.engines.torch import TorchEngine
-from mirada.inspection.attention import ImageAttention
+from mirada.errors import InputError
+from mirada.inspection.trace import Image, Pass, patch_tokens
+from mirada.inspection.words import Tokens, decoded_tokens, ended, read_tokens
 from mirada.metrics.captioning import CaptionScores, evaluate_captions, exact
 from mirada.metrics.translation import chrf
 from mirada.models.transformer import Captioner
 from mirada.predictions import ImagePrediction
 from mirada.tasks.captioning.data import CaptionPreprocessor, read_captions
-from mirada.tasks.model import DecodeOptions, GeneratedText, GenerativeModel
+from mirada.tasks.model import DecodeOptions, GeneratedText, GenerativeModel, check_filled
 
 CELLS = 8192
 """Patches × beam that are processed at the same time."""
@@ -95,13 +97,11 @@ class CaptionModel(GenerativeModel):
             found.append(Caption(*pairs[0], pairs, complete, notes=(*image.notes, *cut), image=image.place))
         return found
 
-    def _best(
-        self, images: Iterable[Pixels], config: DecodeConfig, attention: bool = False
-    ) -> Iterator[list[Hypothesis]]:
+    def _best(self, images: Iterable[Pixels], config: DecodeConfig) -> Iterator[list[Hypothesis]]:
         """The n best captions of each image."""
         rows, columns = self.network.config.grid(self.preprocessor.format.shape)
         for chunk in batched(images, max(1, CELLS // (rows * columns * config.width))):
-            settings = GenerationSettings(config, [self.limit] * len(chunk), attention=attention)
+            settings = GenerationSettings(config, [self.limit] * len(chunk))
             yield from self.engine.generate(chunk, [[]] * len(chunk), settings)
 
     @property
@@ -145,16 +145,27 @@ class CaptionModel(GenerativeModel):
         example = (chosen.places[0], texts[0], chosen.labels[0][0])
         return Validation(chrf(texts, chosen.labels), "chrF++", figures={"exact match": right}, example=example)
 
-    def attend(self, image: ImageInput, **decode: Unpack[DecodeOptions]) -> ImageAttention:
-        """Caption one image and return the attention weights of every layer and head for each token."""
-        seen = self.image_loader.read([image])[0]
-        (best,) = self._best([seen.pixels], self.decode_config(**decode), attention=True)
-        weights = best[0].attention
-        assert weights is not None  # a Captioner always attends
-        rows, columns = self.network.config.grid(self.preprocessor.format.shape)
-        return ImageAttention(
-            image=seen.pixels[0],
-            tokens=[*self.preprocessor.tokenizer.pieces(best[0].tokens), "</s>"],
-            text=self.preprocessor.tokenizer.decode([best[0].tokens])[0],
-            weights=weights.permute(1, 2, 0, 3).unflatten(-1, (rows, columns)).cpu().numpy(),  # [L, H, T, …, …]
+    def passes(  # type: ignore[override]
+        self, image: ImageInput, target: str | None = None, **decode: Unpack[DecodeOptions]
+    ) -> list[Pass]:
+        """The passes for one image: on each of its n best captions, or on the caption that is given."""
+        (seen,), config = self.image_loader.read([image]), self.decode_config(**decode)
+        tokenizer = self.preprocessor.tokenizer
+        if target is None:
+            (best,) = self._best([seen.pixels], config)
+            found = [(decoded_tokens(tokenizer, each.tokens), each.score) for each in best]
+            return [self._pass(seen, tokens, tokens.text, score) for tokens, score in found]
+        (ids,) = tokenizer.encode([check_filled(target)])
+        if len(ids) >= (most := self.network.config.max_length):
+            raise InputError(f"the target has {len(ids):,} tokens; the model takes {most - 1:,}; shorten it")
+        return [self._pass(seen, read_tokens(tokenizer, target, ids), target, None)]
+
+    def _pass(self, seen: LoadedImage, tokens: Tokens, text: str, score: float | None) -> Pass:
+        network, grid = self.network, (1, *self.network.config.grid(self.preprocessor.format.shape))
+        batch = self._collate([seen.pixels], [[*tokens.ids, EOS]]).to(self.device)
+        target = ended(tokens)
+        rows = {"source": patch_tokens(grid), "target": target, "input": target.shifted()}
+        outputs, shown = ("target", "vocabulary"), Image(seen.pixels, grid)
+        return Pass(
+            network, lambda: network(batch), seen.place, rows, outputs, self.facts, text, score, seen.notes, shown
         )

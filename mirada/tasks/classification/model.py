@@ -15,6 +15,8 @@ from mirada.data.batching import similar
 from mirada.data.labels import TAB, joined
 from mirada.data.text import shown_text
 from mirada.errors import DataError, InputError, UsageError, counted
+from mirada.inspection.trace import Pass
+from mirada.inspection.words import Tokens, read_tokens
 from mirada.metrics.classification import LabelScores, evaluate_labels
 from mirada.models.bag import Bag
 from mirada.predictions import Prediction
@@ -26,7 +28,7 @@ from mirada.tasks.classification.data import (
     framed,
     segments,
 )
-from mirada.tasks.model import CELLS, Model, check_texts, pad, validation
+from mirada.tasks.model import CELLS, Model, check_filled, check_texts, framed_tokens, pad, validation
 
 REASONS = 10
 """How many n-grams `classify(…, why=True)` returns."""
@@ -133,6 +135,24 @@ class ClassificationModel(Classifier):
             found = f"text {number} has {counted(tabs, 'tab') if tabs else 'no tab'}: {shown_text(text)}"
             raise InputError(f"{found}; the model classifies pairs: write the first text, a tab, and the second")
         return text
+
+    def passes(self, text: str, target: str | None = None, **options: Any) -> list[Pass]:
+        """The pass that classifies a text."""
+        self._reads_only(target, options)
+        whole = self._text(check_filled(text), 1)
+        tokenizer, longest = self.preprocessor.tokenizer, int(self.config["data"]["max_tokens"])
+        (ids,), (cut,) = framed(tokenizer, [whole], self.preprocessor.parts, longest)
+        batch = pad([[*ids, EOS]]).to(self.device)
+        source = read_tokens(tokenizer, whole, ids)
+        if self.preprocessor.parts > 1:
+            batch = replace(batch, segments=segments(batch.inputs))
+            source = Tokens(tuple(tokenizer.pieces(ids)), tuple(ids))
+        rows = {"source": framed_tokens(self.network, source), "label": Tokens(tuple(self.labels))}
+        notes = (f"{cut:,} tokens at the end were not read, the model takes fewer",) if cut else ()
+        network = self.network
+        return [
+            Pass(network, lambda: network.output(network.pool(batch)), whole, rows, ("label",), self.facts, notes=notes)
+        ]
 
     @torch.inference_mode()
     def probabilities(self, texts: Sequence[str]) -> tuple[Tensor, list[int]]:

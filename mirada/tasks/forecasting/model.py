@@ -17,6 +17,8 @@ import torch
 
 from mirada.contracts import StepwiseEncoder, Validation
 from mirada.errors import DataError, UsageError
+from mirada.inspection.trace import Pass
+from mirada.inspection.words import Tokens
 from mirada.metrics.forecasting import ForecastScores, Intervals, evaluate_forecasts
 from mirada.predictions import Drawable, Prediction
 from mirada.tasks.forecasting.data import PERCENTS, ForecastingPreprocessor, SeriesConfig, Timeline, header
@@ -139,6 +141,28 @@ class ForecastingModel(Model):
         times = continue_times(series.times, steps)
         names, notes = self.preprocessor.names, tuple(series.notes)
         return Forecast(names, times, mean[0], bounds, series.values, series.times, notes=notes)
+
+    def passes(  # type: ignore[override]
+        self, table: Table, target: str | None = None, *, columns: Sequence[str] = (), **options: Any
+    ) -> list[Pass]:
+        """The pass that reads the end of a series: at each step it says what comes next."""
+        self._reads_only(target, options)
+        series, network = self._series(table, columns), self.network
+        batch, steps = self._forecaster.history(series.values)
+        named = series.times or [str(step) for step in range(1, len(series.values) + 1)]
+        rows = {"source": Tokens(tuple(str(named[step]) for step in steps))}
+        where = str(table) if isinstance(table, (str, Path)) else ""
+        return [
+            Pass(
+                network,
+                lambda: network.output(network.encode(batch)),
+                where,
+                rows,
+                ("source", "value"),
+                self.facts,
+                notes=tuple(series.notes),
+            )
+        ]
 
     def _series(self, table: Table, columns: Sequence[str]) -> Series:
         """A table with the model's columns."""

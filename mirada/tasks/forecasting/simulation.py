@@ -67,6 +67,12 @@ class Forecaster:
             found[places, samples] = self.frame.unscale(simulated)
         return found
 
+    def history(self, values: Numbers) -> tuple[SequenceBatch, list[int]]:
+        """The last steps of a series [N, C] as the network reads them before it forecasts, and which they are."""
+        x = self.frame.scale(values)
+        steps = torch.arange(max(0, len(values) - self.warm_up), len(values))
+        return self._batch(self.frame.features(x), self.frame.misses(x), steps[None]), steps.tolist()
+
     def _batch(self, seen: Tensor, y: Tensor, steps: Tensor) -> SequenceBatch:
         """The given steps [B, T] of a series as inputs."""
         lengths = torch.full((len(steps),), steps.shape[1])

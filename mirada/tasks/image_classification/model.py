@@ -18,6 +18,8 @@ from mirada.data.images.pixels import BadImage, Pixels
 from mirada.data.images.preprocessing import ImageInput, ImageLoader, LoadedImage
 from mirada.data.images.sources import open_images
 from mirada.errors import DataError
+from mirada.inspection.trace import Image, Pass, patch_tokens
+from mirada.inspection.words import Tokens
 from mirada.metrics.classification import LabelScores, evaluate_labels
 from mirada.models.vit import ViT
 from mirada.predictions import ImagePrediction
@@ -79,6 +81,30 @@ class ImageClassificationModel(Classifier):
             ranked = self.ranked(row)
             found.append(ImageClassification(*ranked[0], dict(ranked), notes=image.notes, image=image.place))
         return found
+
+    def passes(self, image: ImageInput, target: str | None = None, **options: Any) -> list[Pass]:
+        """The pass that classifies an image."""
+        self._reads_only(target, options)
+        (seen,) = self.image_loader.read([image])
+        shape, network = self.preprocessor.format.shape, self.network
+        frames, patch = network.config.frames_for(shape[1]), network.config.patch_for(*shape[2:])
+        grid = (shape[1] // frames, shape[2] // patch, shape[3] // patch)
+        inputs = self.preprocessor.format.tensor(seen.pixels[None])
+        batch = SequenceBatch(inputs, torch.full((1,), network.config.patches(shape))).to(self.device)
+        rows = {"source": patch_tokens(grid).framed(before=[("class", 0)]), "label": Tokens(tuple(self.labels))}
+        shown = Image(seen.pixels, grid, first=1)
+        return [
+            Pass(
+                network,
+                lambda: network.output(network.pool(batch)),
+                seen.place,
+                rows,
+                ("label",),
+                self.facts,
+                notes=seen.notes,
+                image=shown,
+            )
+        ]
 
     @torch.inference_mode()
     def probabilities(self, images: Iterable[Pixels]) -> Tensor:

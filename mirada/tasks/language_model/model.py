@@ -19,11 +19,13 @@ from mirada.decoding import DecodeConfig
 from mirada.engines import Engine, GenerationSettings
 from mirada.engines.torch import TorchEngine
 from mirada.errors import DataError, InputError, UsageError
+from mirada.inspection.trace import Pass
+from mirada.inspection.words import decoded_tokens
 from mirada.metrics.perplexity import MEASURES, TextScores, divisor, evaluate_text
 from mirada.predictions import Prediction, ranked
 from mirada.tasks.language_model.data import read_lines
 from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor, Lines, Pen
-from mirada.tasks.model import DecodeOptions, GenerativeModel, check_count, check_text
+from mirada.tasks.model import DecodeOptions, GenerativeModel, check_count, check_filled, check_text
 
 PASSAGES = 8
 """Passages of the dev set that a validation reads."""
@@ -177,6 +179,29 @@ class LanguageModel(GenerativeModel):
     def unknown(self, prompt: str) -> list[str]:
         """The units of a prompt that the vocabulary does not have."""
         return self.preprocessor.spelling.unknown(_check_prompt(prompt))
+
+    def passes(self, text: str, target: str | None = None, **options: Any) -> list[Pass]:
+        """The pass that reads a text, and `target` after it: at each token it says which comes next."""
+        spelling, network = self.preprocessor.spelling, self.network
+        whole = check_filled(text) + ("" if target is None else check_text(target, "the target"))
+        before, ids = spelling.opening, spelling.read(whole)
+        read = [*before, *ids] if not spelling.whole else ids
+        if network.context is not None and len(read) > network.context:
+            raise InputError(f"the text has {len(read):,} tokens; the model sees {network.context:,}; shorten it")
+        batch = _whole(torch.tensor([read], device=self.device))
+        tokens = decoded_tokens(self.preprocessor.tokenizer, ids, spelling.text_of)
+        opening = list(zip(self.preprocessor.tokenizer.pieces(before), before, strict=True))
+        source = tokens if spelling.whole else tokens.framed(before=opening)
+        return [
+            Pass(
+                network,
+                lambda: network.output(network.encode(batch)),
+                whole,
+                {"source": source},
+                ("source", "vocabulary"),
+                self.facts,
+            )
+        ]
 
     # ── evaluation ────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -17,11 +17,13 @@ from mirada.data.checks import has_invalid_bytes
 from mirada.data.corpus import Ids, batched
 from mirada.data.text import shown_text
 from mirada.errors import InputError, UsageError
+from mirada.inspection.trace import Pass
+from mirada.inspection.words import Tokens, decoded_tokens, read_tokens
 from mirada.metrics.score import Evaluation, Score
 from mirada.models.bert import BertForPretraining
 from mirada.predictions import Prediction, ranked
 from mirada.tasks.masked_lm.data import DocumentsConfig, MaskedBatches, MaskedLMPreprocessor, documents
-from mirada.tasks.model import CELLS, Model, check_count, check_text, check_texts, pad
+from mirada.tasks.model import CELLS, Model, check_count, check_filled, check_text, check_texts, framed_tokens, pad
 
 GAP = "[MASK]"
 """How a user writes a gap, whatever the vocabulary calls it."""
@@ -111,6 +113,45 @@ class MaskedLanguageModel(Model):
         pieces = self.preprocessor.tokenizer.pieces
         return [FilledGap(tuple(zip(map(str.strip, pieces(words)), p, strict=True))) for p, words in rows]
 
+    def passes(self, text: str, target: str | None = None, **options: Any) -> list[Pass]:
+        """The pass that reads a text; its logits are those of the gaps, or of every token if there are none."""
+        self._reads_only(target, options)
+        tokenizer, network = self.preprocessor.tokenizer, self.network
+        gapped = GAP in check_filled(text)
+        ids = self._with_gaps(text) if gapped else tokenizer.encode([text])[0]
+        self._check_length(ids)
+        batch = pad([[*ids, EOS]]).to(self.device)
+        tokens = read_tokens(tokenizer, text, ids) if not gapped else self._around_gaps(text, ids)
+        gaps = [place for place, id in enumerate(ids) if id == tokenizer.mask] or list(range(len(ids)))
+        asked = Tokens(tuple(tokens.pieces[place] for place in gaps), tuple(ids[place] for place in gaps))
+        rows = {"source": framed_tokens(network, tokens), "gap": asked}
+        return [
+            Pass(
+                network,
+                lambda: network.masked(network.encode(batch)[:, gaps]),
+                text,
+                rows,
+                ("gap", "vocabulary"),
+                self.facts,
+            )
+        ]
+
+    def _around_gaps(self, text: str, ids: list[int]) -> Tokens:
+        """The tokens of a text with gaps: each gap is the mark that the user wrote."""
+        tokenizer, found = self.preprocessor.tokenizer, Tokens(())
+        for number, part in enumerate(split_at(ids, tokenizer.mask)):
+            found = found.framed(after=[(GAP, tokenizer.mask or 0)]) if number else found
+            one = decoded_tokens(tokenizer, part)
+            spans = [None if s is None else (s[0] + len(found.text), s[1] + len(found.text)) for s in one.spans]
+            text = found.text + one.text + " "
+            found = Tokens(found.pieces + one.pieces, found.ids + one.ids, (*found.spans, *spans), text)
+        return found
+
+    def _check_length(self, ids: list[int]) -> None:
+        limit = int(self.config["model"]["max_length"]) - 2  # [CLS] and EOS
+        if len(ids) > limit:
+            raise InputError(f"the text has {len(ids):,} tokens, the model takes {limit:,}; shorten it")
+
     def _with_gaps(self, text: str) -> list[int]:
         mask = self.preprocessor.tokenizer.mask
         if has_invalid_bytes(text):
@@ -120,9 +161,7 @@ class MaskedLanguageModel(Model):
         ids: list[int] = []
         for number, part in enumerate(text.strip().split(GAP)):
             ids += [mask] * bool(number) + self._continued(part, first=not number)
-        limit = int(self.config["model"]["max_length"]) - 2  # [CLS] and EOS
-        if len(ids) > limit:
-            raise InputError(f"the text has {len(ids):,} tokens, the model takes {limit:,}; shorten it")
+        self._check_length(ids)
         return ids
 
     def _continued(self, part: str, first: bool) -> list[int]:
@@ -212,6 +251,17 @@ class MaskedLanguageModel(Model):
         if not gaps:
             raise InputError("no document is long enough to hide a word in")
         return loss / gaps, found / gaps, int(gaps), right / max(1, pairs), int(pairs)
+
+
+def split_at(ids: list[int], mark: int | None) -> list[list[int]]:
+    """The ids between marks."""
+    parts: list[list[int]] = [[]]
+    for id in ids:
+        if id == mark:
+            parts.append([])
+        else:
+            parts[-1].append(id)
+    return parts
 
 
 def _spread(dev: list[str], tokens: int) -> list[str]:

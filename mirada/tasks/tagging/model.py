@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, groupby
+from itertools import accumulate, chain, groupby
 from pathlib import Path
 from typing import Any, NamedTuple, overload
 
@@ -19,9 +19,11 @@ from mirada.data.checks import has_invalid_bytes
 from mirada.data.corpus import batched
 from mirada.data.text import shown_text
 from mirada.errors import DataError, InputError
+from mirada.inspection.trace import Pass
+from mirada.inspection.words import Tokens
 from mirada.metrics.tagging import NumberScores, TagScores, evaluate_numbers, evaluate_tags
 from mirada.predictions import Prediction
-from mirada.tasks.model import CELLS, Model, check_texts, pad
+from mirada.tasks.model import CELLS, Model, check_filled, check_texts, framed_tokens, pad
 from mirada.tasks.tagging.data import TaggingData
 from mirada.tasks.tagging.tags import Examples, TaggedConfig, TaggingPreprocessor, as_number, cut
 
@@ -116,6 +118,35 @@ class TaggingModel(Model):
             if has_invalid_bytes(*words):
                 raise InputError(f"text {number} has bytes that are not UTF-8: {shown_text(' '.join(words))}")
         return [self._named(words, o) for words, o in zip(sentences, self._read(sentences), strict=True)]
+
+    def passes(  # type: ignore[override]
+        self, text: str | Sequence[str], target: str | None = None, **options: Any
+    ) -> list[Pass]:
+        """The pass that tags the words of a text; its logits are those of the words."""
+        self._reads_only(target, options)
+        words = words_of(text) if isinstance(text, str) else list(check_texts(text))
+        whole, tokenizer = check_filled(" ".join(words)), self.preprocessor.tokenizer
+        ((ids, starts),) = cut(tokenizer, [words])
+        if len(ids) > (limit := int(self.config["data"]["max_tokens"])):
+            raise InputError(f"the text has {len(ids):,} tokens, and a trace is of {limit:,} at most; shorten it")
+        batch, network = pad([[*ids, EOS]]).to(self.device), self.network
+        owner = [sum(start <= place for start in starts) - 1 for place in range(len(ids))]
+        ends = list(accumulate(len(word) + 1 for word in words))
+        spans = tuple((ends[word] - 1 - len(words[word]), ends[word] - 1) for word in owner)
+        source = Tokens(tuple(tokenizer.pieces(ids)), tuple(ids), spans, whole)
+        rows = {"source": framed_tokens(network, source), "word": Tokens(tuple(words))}
+        over = "value" if self.preprocessor.numeric else "label"
+        rows |= {} if self.preprocessor.numeric else {"label": Tokens(tuple(self.labels))}
+        return [
+            Pass(
+                network,
+                lambda: network.output(network.encode(batch)[:, starts]),
+                whole,
+                rows,
+                ("word", over),
+                self.facts,
+            )
+        ]
 
     def _named(self, words: Sequence[str], o: Tensor) -> TaggedText:
         if self.preprocessor.numeric:

@@ -24,15 +24,19 @@ from mirada.documents import Document, Options, read_document
 from mirada.engines import ctranslate2
 from mirada.engines.torch import TorchEngine
 from mirada.errors import UsageError
-from mirada.inspection.attention import CrossAttention
 from mirada.inspection.embeddings import Embeddings
+from mirada.inspection.snapshots import Snapshot
+from mirada.inspection.trace import Pass
+from mirada.inspection.words import ended
 from mirada.metrics.translation import BothWays, TranslationScores, bleu, bleu_tokenizer, chrf, evaluate
-from mirada.tasks.model import DecodeOptions, GenerativeModel, check_choice, check_text, check_texts
+from mirada.tasks.model import DecodeOptions, GenerativeModel, check_choice, check_filled, check_text, check_texts
 from mirada.tasks.translation import document_translation as documents
 from mirada.tasks.translation.catalogs import Filling, check_language, fill, lines_of
 from mirada.tasks.translation.data import Examples, TranslationPreprocessor, read_examples
 from mirada.tasks.translation.direction import Directions, turned
+from mirada.tasks.translation.explaining import Explaining
 from mirada.tasks.translation.glossary import Glossary, GlossaryLike, open_glossary
+from mirada.tasks.translation.looking import Chosen, found, given, source_tokens
 from mirada.tasks.translation.memory import (
     THRESHOLD,
     MemoryLike,
@@ -41,7 +45,8 @@ from mirada.tasks.translation.memory import (
     check_threshold,
     open_memory,
 )
-from mirada.tasks.translation.pieces import Find, Way
+from mirada.tasks.translation.pieces import Find, Piece, Way
+from mirada.tasks.translation.snapshot import snapshot_of
 from mirada.tasks.translation.translator import Translation, Translator, with_notes
 from mirada.training.losses import TargetTokenLoss
 
@@ -55,11 +60,12 @@ Languages = tuple[str | None, str | None]
 """Source and target."""
 
 
-class TranslationModel(GenerativeModel):
+class TranslationModel(Explaining, GenerativeModel):
     """A trained translator, opened from its bundle."""
 
     example = 'mirada translate {path} "…"'
     network: GenerativeNetwork
+    preprocessor: TranslationPreprocessor
 
     def __init__(
         self,
@@ -279,6 +285,9 @@ class TranslationModel(GenerativeModel):
             total, count = total + float(loss.total), count + loss.count
         return total / count if count else float("nan")
 
+    def snapshot(self, dev: Examples) -> Snapshot | None:
+        return snapshot_of(self.network, self.preprocessor, dev, self.directions, self.config["model"]["max_length"])
+
     def _bleu_tokenizer(self, references: Sequence[Sequence[str]], to: str | None = None) -> str:
         return bleu_tokenizer(to or self.config.get("data", {}).get("target_language"), references)
 
@@ -352,18 +361,38 @@ class TranslationModel(GenerativeModel):
         wanted = decode.get("n_best") or 5
         return {**decode, "n_best": min(wanted, self.decode_config(**decode).beam)}
 
-    def attend(self, text: str, *, to: str | None = None, **decode: Unpack[DecodeOptions]) -> CrossAttention:
-        """Translate one sentence and return the attention weights of every layer and head for each token."""
-        way = self._way(self._direction(to, [check_text(text)])[0])
-        ids, hypothesis = self.translator.attend(text, self.decode_config(**decode), way)
-        if hypothesis.attention is None:
-            raise UsageError(f"{self.path}: {self.card['model']} has no attention")
-        return CrossAttention(
-            source=[*self.source_tokenizer.pieces(ids), "</s>"],
-            target=[*self.target_tokenizer.pieces(hypothesis.tokens), "</s>"],
-            text=self.target_tokenizer.decode([hypothesis.tokens])[0],
-            weights=hypothesis.attention.permute(1, 2, 0, 3).cpu().numpy(),  # [T, L, H, S] -> [L, H, T, S]
-            sentence=text,
+    def passes(  # type: ignore[override]
+        self, text: str, target: str | None = None, *, to: str | None = None, **decode: Unpack[DecodeOptions]
+    ) -> list[Pass]:
+        """The passes for one sentence: on each of its n best translations, or on the translation that is given."""
+        piece, chosen = self._chosen(text, target, to, decode)
+        return [self.replay(self.network, piece, each) for each in chosen]
+
+    def _chosen(
+        self, text: str, target: str | None, to: str | None, decode: DecodeOptions
+    ) -> tuple[Piece, list[Chosen]]:
+        """A sentence as the model reads it, and its translations as tokens."""
+        way, config = self._way(self._direction(to, [check_filled(text)])[0]), self.decode_config(**decode)
+        split = target is None and self.translator.splits(config)
+        piece = self.translator.sentence(text, split, way)
+        if target is not None:
+            return piece, [given(piece, check_filled(target), self.preprocessor, self.translator.max_length)]
+        return piece, [found(piece, each, self.target_tokenizer) for each in self.translator.chosen(piece, config)]
+
+    def replay(self, network: GenerativeNetwork, piece: Piece, chosen: Chosen) -> Pass:
+        """The pass of a network on a translation."""
+        batch = collate_pairs([piece.ids], [chosen.tokens.ids]).to(self.device)
+        source, target = source_tokens(self.source_tokenizer, piece), ended(chosen.tokens)
+        rows = {"source": source, "target": target, "input": target.shifted()}
+        return Pass(
+            network,
+            lambda: network(batch),
+            piece.plain,
+            rows,
+            ("target", "vocabulary"),
+            self.facts,
+            chosen.text,
+            chosen.score,
         )
 
     def embeddings(self, side: str = "source") -> Embeddings:

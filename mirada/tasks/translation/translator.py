@@ -229,13 +229,31 @@ class Translator:
             self._encode(halves, work)
             waiting += reversed(halves)
 
-    def attend(self, text: str, config: DecodeConfig, way: Way = ONE_WAY) -> tuple[list[int], Hypothesis]:
-        """The source ids of one sentence and its best hypothesis, with the attention weights that chose it."""
-        (found,) = self._cut([text], [], False, way)
+    def sentence(self, text: str, split: bool, way: Way = ONE_WAY) -> Piece:
+        """A text that is one sentence, as the model reads it."""
+        way = Way(language=self.language) if way is ONE_WAY else way
+        (found,) = self._cut([text], [], split, way)
         if len(found.pieces) != 1:
-            fault = found.problem or (f"has more than {self.longest:,} tokens" if found.pieces else "is empty")
-            raise InputError(f"attention is shown for one sentence at a time: the text {fault}")
-        return found.pieces[0].ids, self.search.generate(found.pieces, config, attention=True)[0][0]
+            first = f"is translated in {len(found.pieces)} parts; the first is {found.pieces[0].source!r:.80}" * bool(
+                found.pieces
+            )
+            fault = found.problem or first or "is empty"
+            raise InputError(f"a model is looked into with one sentence at a time: the text {fault}")
+        return found.pieces[0]
+
+    def chosen(self, piece: Piece, config: DecodeConfig) -> list[Hypothesis]:
+        """The n best hypotheses of a piece, that of its translation first."""
+        self.search([piece], config, lambda done: None)
+        if piece.copied:
+            raise InputError(f"{piece.source!r:.80} is copied as it is: the model does not translate it")
+        best = self.search.generate([piece], config)[0]
+        others = [each for each in best if each.tokens != piece.tokens]
+        first = next((each for each in best if each.tokens == piece.tokens), None)
+        if first is None:  # it was searched again, for the first one had a fault
+            log_p = sum(self.engine.score([piece.ids], [piece.tokens])[0])
+            score = log_p / (len(piece.tokens) + 1) ** config.length_penalty
+            first = Hypothesis(piece.tokens, log_p, score, piece.complete)
+        return [first, *others][: config.n_best]
 
     def _clause(self, piece: Piece) -> int | None:
         """Where to split a sentence that the model takes, but that is much longer than any it has learned from."""

@@ -1,0 +1,253 @@
+"""The verb `align`: word alignments of sentence pairs, and their score against a gold alignment."""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mirada.cli import app as cli
+from mirada.cli.answers import PATIENCE, formatted
+from mirada.cli.app import LOOK, app, listed, note, option, quiet, say
+from mirada.cli.output import check_new, text_output
+from mirada.cli.predict import load
+from mirada.console import Console, duration
+from mirada.errors import DataError, UsageError, counted
+
+if TYPE_CHECKING:
+    from mirada.data.sources import PairFiles
+    from mirada.inspection.alignment import Alignment, Split
+    from mirada.metrics.alignment import Gold
+    from mirada.tasks.translation.alignment import Pair
+    from mirada.tasks.translation.model import TranslationModel
+
+NAMED = 10
+"""Pairs without an alignment that are named, one by one."""
+
+
+@app.command(panel=LOOK)
+def align(
+    bundle: cli.Bundle,
+    pairs: Annotated[Path | None, cli.argument(help="Sentence pairs, in any format that `train` reads.")] = None,
+    source: cli.SourceFile = None,
+    target: cli.TargetFiles = None,
+    from_: cli.From = None,
+    to: cli.To = None,
+    columns: cli.Columns = None,
+    out: cli.Out = None,
+    gold: Annotated[
+        Path | None, option(help="A gold alignment, a line a pair (0-0 1-2 3?3): print AER, precision and recall.")
+    ] = None,
+    heads: Annotated[
+        bool, typer.Option("--heads", help="List how well each layer and head aligns, and which was chosen.")
+    ] = False,
+    by: Annotated[
+        str, typer.Option(help="What aligns: attention, or leave-out (better, and several times slower).")
+    ] = "attention",
+    layer: Annotated[
+        str | None, typer.Option(help="The layer, counted from 0, or mean.", show_default="what aligns best")
+    ] = None,
+    head: Annotated[
+        str | None, typer.Option(help="The head, counted from 0, or mean.", show_default="what aligns best")
+    ] = None,
+    row: Annotated[
+        str | None,
+        typer.Option(
+            help="The attention that a token was chosen with (chosen), or of the token just fed-in.",
+            show_default="what aligns best",
+        ),
+    ] = None,
+    links: Annotated[
+        str,
+        typer.Option(
+            help="target: one link a target word; both: those that are best both ways; either; grow: in between."
+        ),
+    ] = "grow",
+    threshold: Annotated[
+        float | None, option(help="Link all words with at least this weight instead: 0.2", show_default=False)
+    ] = None,
+    split: Annotated[
+        str, typer.Option(help="Words end at spaces, or punctuation marks are words of their own (punctuation).")
+    ] = "spaces",
+    json_: cli.Json = False,
+    threads: cli.Threads = None,
+    device: cli.Device = None,
+) -> None:
+    """Align the words of sentence pairs by a translator's attention: 0-0 1-2 …, a line a pair (Pharaoh's format).
+
+    A pair that cannot be aligned gives an empty line, and is reported, so that line n always belongs to pair n.
+    """
+    from mirada.tasks.translation.alignment import Aligner
+    from mirada.tasks.translation.explaining import check_linking, choose
+    from mirada.tasks.translation.model import TranslationModel
+
+    check_new(out, "--out")
+    check_linking(by, links, threshold, layer, head, row)
+    if heads and by != "attention":
+        raise UsageError(f"--heads: is about attention; leave it out, or --by {by}")
+    model = load(bundle, device, threads, TranslationModel)
+    aligner = Aligner(model, split, to)  # type: ignore[arg-type]  # refuses what it does not know
+    places = _place(layer), _place(head)
+    aligner.among(*places, row)
+    files = _open(model, pairs, source, target or [], from_, to, listed(columns))
+    given = _Given(files, gold, aligner.split)
+    with text_output(out) as sink, _progress(given, out is not None or not sys.stdout.isatty()) as report:
+        reading = ranking = None
+        if by == "attention":
+            sample = given.sample
+            truth = None if gold is None else [one for _, one in sample]
+            reading, ranking = choose(aligner, [pair for pair, _ in sample], truth, *places, row, links)  # type: ignore[arg-type]
+            if heads:
+                ranking = ranking or aligner.rank([pair for pair, _ in sample], truth, [reading], links)  # type: ignore[arg-type]
+                print(ranking.as_text(), flush=True)
+            how = f", the best on a sample of {counted(ranking.pairs, 'pair')}: {ranking}" if ranking else ""
+            note(f"mirada: aligned by {reading}{how}")
+        shown = out is not None or not (gold or heads)
+        for alignment in given.scored(aligner.align(given.pairs(), reading, links, threshold, report)):  # type: ignore[arg-type]
+            if shown:
+                sink.write(formatted(alignment, json_) + "\n")
+    given.say_problems()
+    if gold is not None:
+        print(formatted(given.counts.scores((f"aligned by {reading or 'leaving words out'}",)), json_))
+
+
+def _place(given: str | None) -> int | str | None:
+    """A layer or head as a number; what is none is refused later, with what there is."""
+    return int(given) if given is not None and given.isdecimal() else given
+
+
+def _open(
+    model: TranslationModel,
+    pairs: Path | None,
+    source: Path | None,
+    targets: list[Path],
+    from_: str | None,
+    to: str | None,
+    columns: list[str],
+) -> PairFiles:
+    """The files of pairs; their languages are those of the model, unless told."""
+    from mirada import config
+    from mirada.data.sources import DataConfig, data_settings
+
+    if pairs is None and source is None and not targets:
+        raise UsageError("there are no pairs to align: name a file, or give --source and --target files")
+    own = model.directions.pair(model.directions.find(to))
+    tags = from_ or own[0], to or own[1]
+    settings = data_settings(() if pairs is None else pairs, source, targets, (), *tags, columns, absolute=False)
+    files: PairFiles = config.build({"data": DataConfig}, {"data": settings})["data"].open()
+    return files
+
+
+@dataclass
+class _Given:
+    """The pairs of files with their gold alignments: read once to count them and to take a sample, then to align."""
+
+    files: PairFiles
+    gold: Path | None
+    split: Split
+    total: int = 0
+    sample: list[tuple[Pair, Gold]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        from mirada.metrics.alignment import AlignmentCounts
+        from mirada.tasks.translation.alignment import SAMPLE
+
+        self.counts = AlignmentCounts()
+        self._problems: list[str] = []
+        self._where: list[str] = []
+        chance = random.Random(0)
+        usable = 0
+        for pair, gold, _ in self._read():
+            self.total += 1
+            if pair is None:
+                continue
+            usable += 1
+            if len(self.sample) < SAMPLE:
+                self.sample.append((pair, gold))
+            elif (place := chance.randrange(usable)) < SAMPLE:
+                self.sample[place] = pair, gold
+        if not usable:
+            raise DataError(f"{self.files}: has no sentence pairs to align")
+
+    def _read(self) -> Iterator[tuple[Pair | None, Gold, str]]:
+        """Each pair, None if it cannot be used; its gold alignment; where it stands, or what is wrong with it."""
+        from mirada.data.checks import fault, in_words
+        from mirada.data.text import shown_path
+        from mirada.inspection.alignment import word_spans
+        from mirada.metrics.alignment import Gold, read_gold
+
+        if self.gold is None:
+            rows: Iterable[tuple[object, Gold | None]] = ((record, Gold()) for record in self.files)
+        else:
+            rows = zip_longest(self.files, read_gold(self.gold))
+        hint = "; its words end at punctuation, too? --split punctuation" if self.split == "spaces" else ""
+        for number, (record, gold) in enumerate(rows, 1):
+            if record is None or gold is None:
+                raise self._unequal(number - 1)
+            where = f"{shown_path(record.file)}, line {record.line}"  # type: ignore[attr-defined]
+            if reason := fault(record, longest=0):  # type: ignore[arg-type]
+                yield None, gold, f"{where}: {in_words(reason, 'pair')}"
+                continue
+            pair = record.fields[:2]  # type: ignore[attr-defined]
+            if self.gold is not None:
+                sizes = [len(word_spans(text, self.split)) for text in pair]
+                gold.check(sizes[0], sizes[1], f"{shown_path(self.gold)}, line {number}", hint)
+            yield pair, gold, where
+
+    def _unequal(self, common: int) -> DataError:
+        from mirada.data.text import lines, shown_path
+
+        assert self.gold is not None
+        pairs, alignments = sum(1 for _ in self.files), sum(1 for _ in lines(self.gold))
+        return DataError(
+            f"{shown_path(self.gold)}: has {counted(alignments, 'line')}, and {self.files} has "
+            f"{counted(pairs, 'pair')}; line n of the one must belong to pair n of the other"
+        )
+
+    def pairs(self) -> Iterator[Pair | None]:
+        """The pairs to align, in order."""
+        self._golds: list[Gold] = []
+        for pair, gold, where in self._read():
+            self._golds.append(gold)
+            self._where.append(where)
+            yield pair
+
+    def scored(self, alignments: Iterable[Alignment]) -> Iterator[Alignment]:
+        """The alignments, counted against gold; those that are empty for a reason are kept in mind."""
+        for alignment in alignments:
+            gold, where = self._golds.pop(0), self._where.pop(0)
+            self.counts.add(alignment.links, gold)
+            if alignment.problem:
+                self._problems.append(where if alignment.problem == "left out" else f"{where}: {alignment.problem}")
+            yield alignment
+
+    def say_problems(self) -> None:
+        """Report the pairs that have no alignment, the first of them one by one."""
+        for problem in self._problems[:NAMED]:
+            say(f"mirada: {problem}; its line is left empty")
+        if len(self._problems) > NAMED:
+            say(f"mirada: {counted(len(self._problems) - NAMED, 'more line')} left empty likewise")
+
+
+@contextmanager
+def _progress(given: _Given, shown: bool) -> Iterator[Callable[[int], None]]:
+    """Shows how many pairs are done, from the time on that a person would ask."""
+    began: list[float] = []
+    with Console() as console:
+
+        def report(done: int) -> None:
+            began.append(time.monotonic()) if not began else None
+            seconds = time.monotonic() - began[0]
+            if shown and seconds > PATIENCE and not quiet():
+                left = duration((given.total - done) / (done / seconds))
+                console.passing(f"{done:,} of {given.total:,} pairs, {done / seconds:,.1f} pairs/s, {left} left")
+
+        yield report

@@ -1,0 +1,239 @@
+"""How much each word of a translation rests on each word of its source, by measures that do not rest on attention.
+
+    leave-out           log p(y_t | x) − log p(y_t | x without word s)        Li et al. 2016, Zintgraf et al. 2017
+    gradient × input    x_s · ∂ log p(y_t | x) / ∂x_s, x_s its embedding      Denil et al. 2014, Shrikumar et al. 2016
+
+Both are beside attention on the same axes, with Spearman's rank correlation ρ of each target word's row with its row of
+attention weights. Where ρ is low, attention does not say what the word rests on (Jain & Wallace 2019, "Attention is not
+Explanation"); where it is high, it is still no proof of a cause (Wiegreffe & Pinter 2019, "Attention is not not
+Explanation").
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import isnan, nan
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from mirada.contracts import Batch, GenerativeNetwork
+from mirada.errors import UsageError
+from mirada.files import check_writable, write_text
+from mirada.inspection.drawing import label
+from mirada.inspection.figures import CELL, save
+from mirada.inspection.fonts import styled
+from mirada.predictions import Drawable, Prediction
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Floats = npt.NDArray[np.float64]
+
+METHODS = {"leave-out": "log probability lost without the word", "gradient": "gradient × input"}
+"""The measures, and what their numbers are."""
+ENDINGS = (".json", ".png", ".svg", ".pdf")
+LARGEST = 60
+"""The most words on a side of a picture."""
+
+
+# ── rank correlation ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def ranks(values: npt.ArrayLike) -> Floats:
+    """The rank of each value, from 1; equal values share the mean of their ranks."""
+    given = np.asarray(values, np.float64)
+    _, group, counts = np.unique(given, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    return np.asarray((last - (counts - 1) / 2)[group], np.float64)
+
+
+def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
+    """Spearman's ρ, the correlation of the ranks; NaN where it is not defined: all values equal, or fewer than two."""
+    one, other = (ranks(values) - ranks(values).mean() for values in (x, y))
+    size = float(np.sqrt((one**2).sum() * (other**2).sum()))
+    return float((one * other).sum()) / size if size else nan
+
+
+# ── gradient × input ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def gradient_times_input(value: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+    """x · ∂value/∂x, summed over the last axis: [R, S] of vectors x [R, S, D] and a function to values [R].
+
+    Row r of the value must depend on row r of x alone. Of a function that is linear in x, the sum over S is the value.
+    """
+    with torch.enable_grad():
+        leaf = x.detach().clone().requires_grad_()
+        (slope,) = torch.autograd.grad(value(leaf).sum(), leaf)
+    return (slope * leaf.detach()).sum(-1)
+
+
+def of_source(network: GenerativeNetwork, batch: Batch) -> Tensor:
+    """Gradient × input of the log probability of each target token (and </s>) at the source's embeddings: [T, S].
+
+    The batch has one pair. It is repeated T times, so that one backward pass has a row for each token.
+    """
+    embedding: nn.Module = network.source_embedding  # type: ignore[assignment]
+    wanted = batch.target_output.shape[1]
+    source, target = (ids.expand(wanted, -1).contiguous() for ids in (batch.source, batch.target))
+    rows = Batch(source, target)
+    steps = torch.arange(wanted, device=source.device)
+
+    def log_p(x: Tensor) -> Tensor:  # [T, S, D] -> [T]
+        def replaced(_: nn.Module, given: tuple[Tensor, ...], __: Tensor) -> Tensor | None:
+            return x if given[0] is source else None  # not where it embeds the target, too
+
+        hook = embedding.register_forward_hook(replaced)
+        try:
+            logits = network(rows)
+        finally:
+            hook.remove()
+        chosen = logits[steps, steps].float().log_softmax(-1)  # row t, token t
+        return chosen.gather(1, rows.target_output[steps, steps].unsqueeze(1)).squeeze(1)
+
+    with torch.no_grad():
+        x = embedding(source)
+    return gradient_times_input(log_p, x)
+
+
+# ── the result ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, eq=False)
+class Attribution(Prediction, Drawable):
+    """What each word of a translation rests on, by attention and by other measures."""
+
+    source: tuple[str, ...]
+    """The words of the source, S'."""
+    target: tuple[str, ...]
+    """Those of the translation, T'."""
+    attention: Floats = field(repr=False)  # [T', S']
+    reading: str
+    """Which attention that is."""
+    measures: Mapping[str, Floats] = field(repr=False)  # each [T', S']
+    """By name: leave-out, gradient."""
+
+    def correlation(self, measure: str) -> list[float]:
+        """ρ of attention with a measure, for each target word; NaN where it is not defined."""
+        rows = zip(self.attention, self.measures[measure], strict=True)
+        return [spearman(one, other) for one, other in rows]
+
+    def mean_correlation(self, measure: str) -> float:
+        """The mean of the target words' ρ that are defined; NaN if none is."""
+        known = [value for value in self.correlation(measure) if not isnan(value)]
+        return float(np.mean(known)) if known else nan
+
+    def values(self) -> dict[str, Any]:
+        correlations = {
+            name: {
+                "words": [_number(value) for value in self.correlation(name)],
+                "mean": _number(self.mean_correlation(name)),
+            }
+            for name in self.measures
+        }
+        return {
+            "source": list(self.source),
+            "target": list(self.target),
+            "reading": self.reading,
+            "attention": np.round(self.attention, 6).tolist(),
+            "measures": {name: np.round(values, 6).tolist() for name, values in self.measures.items()},
+            "correlation": correlations,
+        }
+
+    def as_text(self, number: int = 1) -> str:
+        """For each target word the source word that matters most by each measure, and ρ."""
+        names = ["attention", *self.measures]
+        heads = ["", *names, *(f"ρ {name}" for name in self.measures)]
+        correlations = [self.correlation(name) for name in self.measures]
+        tables = [self.attention, *self.measures.values()]
+        rows = [heads]
+        for place, word in enumerate(self.target):
+            most = [self.source[int(table[place].argmax())] for table in tables]
+            rows.append([word, *most, *(_shown(values[place]) for values in correlations)])
+        rows.append(["mean", *[""] * len(names), *(_shown(self.mean_correlation(name)) for name in self.measures)])
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        return "\n".join(
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+        )
+
+    def __str__(self) -> str:
+        return self.as_text()
+
+    def figure(self) -> Figure:
+        """Attention and each measure side by side on the same axes: what speaks for a word is blue, against it red."""
+        with styled((*self.source, *self.target)) as shown:
+            return self._figure(shown)
+
+    def draw(self, path: str | Path | BinaryIO) -> None:
+        """Write the maps as a picture."""
+        svg = isinstance(path, str | Path) and Path(path).suffix.lower() == ".svg"
+        with styled((*self.source, *self.target), keeps_text=svg) as shown:
+            save(self._figure(shown), path)
+
+    def save(self, path: str | Path) -> None:
+        """Write the numbers (.json) or the maps (.png, .svg, .pdf)."""
+        path = Path(path)
+        check_ending(path)
+        check_writable(path, UsageError)
+        if path.suffix.lower() == ".json":
+            write_text(path, json.dumps(self.as_dict(), ensure_ascii=False) + "\n")
+        else:
+            self.draw(path)
+
+    def _figure(self, shown: Callable[[str], str]) -> Figure:
+        from matplotlib.figure import Figure
+
+        rows, columns = self.target[:LARGEST], self.source[:LARGEST]
+        maps = {"attention": self.attention, **self.measures}
+        width, height = (max(1.8, 1.4 * CELL * len(words)) for words in (columns, rows))
+        figure = Figure(figsize=(len(maps) * (width + 0.9) + 1.2, height + 2.0), layout="constrained")
+        axes = figure.subplots(1, len(maps), sharex=True, sharey=True, squeeze=False)[0]
+        for box, (name, values) in zip(axes, maps.items(), strict=True):
+            part = values[: len(rows), : len(columns)]
+            most = 1.0 if name == "attention" else float(np.abs(part).max()) or 1.0
+            image = box.imshow(part, cmap="RdBu", vmin=-most, vmax=most, aspect="auto")
+            about = "" if name == "attention" else f"\nmean ρ with attention {_shown(self.mean_correlation(name))}"
+            box.set_title(f"{METHODS.get(name, f'attention, {self.reading}')}{about}", fontsize=8)
+            box.set_xticks(range(len(columns)), [label(shown(word)) for word in columns], rotation=90, fontsize=8)
+            box.set_yticks(range(len(rows)), [label(shown(word)) for word in rows], fontsize=8)
+            box.tick_params(length=0)
+            bar = figure.colorbar(image, ax=box, fraction=0.06, pad=0.02)
+            bar.ax.tick_params(labelsize=6)
+            if name == "attention":
+                bar.ax.set_ylim(0, 1)
+        figure.supxlabel("source word", fontsize=9)
+        figure.supylabel("target word", fontsize=9)
+        if len(self.target) > LARGEST or len(self.source) > LARGEST:
+            figure.suptitle(f"the first {LARGEST} words", fontsize=9)
+        return figure
+
+
+def _number(value: float) -> float | None:
+    return None if isnan(value) else round(value, 4)
+
+
+def _shown(value: float) -> str:
+    return "–" if isnan(value) else f"{value:+.2f}".replace("-", "−")
+
+
+def check_ending(path: Path, option: str = "") -> None:
+    """Refuse a file whose name does not say what to write."""
+    if path.suffix.lower() not in ENDINGS:
+        kind = path.suffix or "a name without an ending"
+        raise UsageError(f"{option}{path}: {kind} is not a kind of file; use {', '.join(ENDINGS)}")
+
+
+def check_methods(names: object) -> list[str]:
+    """The measures, if there are such."""
+    given = [names] if isinstance(names, str) else list(names) if isinstance(names, (list, tuple)) else [names]
+    for name in given:
+        if name not in METHODS:
+            raise UsageError(f"--attribution {name!s:.40}: there are {', '.join(METHODS)}")
+    return [str(name) for name in dict.fromkeys(given)]

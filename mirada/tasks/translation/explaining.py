@@ -1,0 +1,155 @@
+"""What a translator tells of its translations, word by word: alignments, and what each word rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Unpack, cast
+
+from mirada.errors import UsageError
+from mirada.inspection.alignment import Alignment, Linking, Reading, Split
+from mirada.metrics.alignment import Gold, parse_links
+from mirada.tasks.model import DecodeOptions, check_choice, check_text, evenly
+from mirada.tasks.translation.alignment import METHODS, SAMPLE, Aligner, Pair, Place, Ranking
+
+if TYPE_CHECKING:
+    from mirada.inspection.attribution import Attribution
+    from mirada.tasks.translation.model import TranslationModel
+
+GoldLike = str | Gold | Iterable[tuple[int, int]]
+"""A gold alignment: a line in Pharaoh's format, or links as pairs of places."""
+
+
+class Explaining:
+    """The verbs of a translator that explain: `align`, `attribute`."""
+
+    def align(
+        self,
+        pairs: Pair | Iterable[Pair],
+        *,
+        gold: Sequence[GoldLike] | None = None,
+        by: str = "attention",
+        layer: Place = None,
+        head: Place = None,
+        row: str | None = None,
+        links: Linking = "grow",
+        threshold: float | None = None,
+        split: Split = "spaces",
+        to: str | None = None,
+    ) -> list[Alignment]:
+        """Align the words of sentence pairs; a pair that cannot be read has a `problem` and no links.
+
+        `by` is attention, or leave-out: slower, and better. The layer and the head (from 0, or "mean") and the row
+        ("chosen", or "fed-in") that are not given are chosen on a sample of the pairs: by AER with `gold` (an alignment
+        for each pair), else by their agreement with leaving words out. `links` and `threshold`: see
+        `mirada.inspection.alignment.link`. Words are split at spaces, or also at punctuation. `to` is the target
+        language, for a model of two directions.
+        """
+        given = check_pairs(pairs)
+        truth = None if gold is None else check_gold(gold, len(given))
+        check_linking(by, links, threshold, layer, head, row)
+        aligner = Aligner(cast("TranslationModel", self), split, to)
+        reading = None
+        if by == "attention":
+            reading, _ = choose(aligner, given, truth, layer, head, row, links)
+        return list(aligner.align(given, reading, links, threshold, self._count(len(given))))
+
+    def _count(self, total: int) -> Callable[[int], None]:
+        model = cast("TranslationModel", self)
+        return lambda done: model.progress(done, total)
+
+    def attribute(
+        self,
+        text: str,
+        target: str | None = None,
+        *,
+        methods: Sequence[str] = ("leave-out", "gradient"),
+        layer: Place = "mean",
+        head: Place = "mean",
+        row: str = "chosen",
+        split: Split = "spaces",
+        to: str | None = None,
+        **decode: Unpack[DecodeOptions],
+    ) -> Attribution:
+        """How much each word of a translation rests on each word of its source, beside what attention shows.
+
+        `methods`: leave-out (how much less likely the word becomes without the word of the source) and gradient
+        (gradient × input). `target` is the translation to explain; by default the model's own.
+        """
+        from mirada.tasks.translation.attribution import attribute
+
+        model = cast("TranslationModel", self)
+        check_text(text)
+        if target is None:
+            to = _guessed(model, to, text)
+            target = model.translate(text, to=to, **cast(Any, {**decode, "split": False})).text
+        aligner = Aligner(model, split, to)
+        return attribute(aligner, (text, check_text(target, "the target")), methods, aligner.among(layer, head, row)[0])
+
+
+def _guessed(model: TranslationModel, to: str | None, text: str) -> str | None:
+    """The direction that is asked for or else suits the text."""
+    return model.directions.guess([text])[0] if to is None and model.directions.both else to
+
+
+def choose(
+    aligner: Aligner,
+    pairs: Sequence[Pair],
+    gold: Sequence[Gold] | None,
+    layer: Place = None,
+    head: Place = None,
+    row: str | None = None,
+    links: Linking = "grow",
+) -> tuple[Reading, Ranking | None]:
+    """The reading that aligns a sample of the pairs best among those that suit; its ranking, if there was a choice."""
+    among = aligner.among(layer, head, row)
+    if len(among) == 1:
+        return among[0], None
+    numbers = evenly(range(len(pairs)), SAMPLE)
+    truth = None if gold is None else [gold[number] for number in numbers]
+    ranking = aligner.rank([pairs[number] for number in numbers], truth, among, links)
+    return ranking.chosen.reading, ranking
+
+
+def check_linking(
+    by: str, links: str, threshold: float | None, layer: Place = None, head: Place = None, row: str | None = None
+) -> None:
+    """Refuse a way to align that there is not."""
+    check_choice("by", by, METHODS)
+    check_choice("links", links, ("target", "both", "either", "grow"))
+    if threshold is not None and not 0 < threshold <= 1:
+        raise UsageError(f"--threshold {threshold}: is a weight above 0, and at most 1")
+    for name, given in (("layer", layer), ("head", head), ("row", row)):
+        if by != "attention" and given is not None:
+            raise UsageError(f"--{name} {given}: is about attention; leave it out, or --by {by}")
+
+
+def check_pairs(given: Any) -> list[Pair]:
+    """The pairs, if they are pairs of texts."""
+    if isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], str):
+        given = [given]
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise UsageError(f"pairs must be pairs of texts, (source, target), not {given!r:.40}")
+    found = []
+    for number, pair in enumerate(given, 1):
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise UsageError(f"pair {number} must be a source and a target, not {pair!r:.40}")
+        found.append(
+            (check_text(pair[0], f"the source of pair {number}"), check_text(pair[1], f"its target, pair {number}"))
+        )
+    return found
+
+
+def check_gold(given: Sequence[GoldLike], pairs: int) -> list[Gold]:
+    """Gold alignments, one for each pair."""
+    if len(given) != pairs:
+        raise UsageError(f"there are {len(given):,} gold alignments and {pairs:,} pairs: there must be one of each")
+    return [_gold(one, f"gold alignment {number}") for number, one in enumerate(given, 1)]
+
+
+def _gold(given: GoldLike, where: str) -> Gold:
+    if isinstance(given, Gold):
+        return given
+    if isinstance(given, str):
+        return parse_links(given, where)
+    links = frozenset((int(source), int(target)) for source, target in given)
+    return Gold(links, links)

@@ -1,0 +1,57 @@
+"""Snapshots of a model while it learns: a tensor that shows it on a fixed example, such as its attention.
+
+They are taken before the first step, after 25, 50, 100, 200, … steps, and at every validation. Of many, those stay that
+are evenly spaced on a logarithmic scale: at the beginning a model changes most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from mirada.errors import TrainingError
+
+MOST = 24
+"""Snapshots that a run keeps."""
+FIRST = 25
+"""The step of the first one after the beginning."""
+
+
+def due(step: int) -> bool:
+    """Whether a snapshot is taken after so many steps, even if there is no validation."""
+    times, rest = divmod(step, FIRST)
+    return rest == 0 and times & (times - 1) == 0  # 0, or a power of two
+
+
+class Snapshots:
+    """The snapshots of a run by their steps, in float16. Checkpoints hold them, so that a resumed run has the same."""
+
+    def __init__(self) -> None:
+        self.taken: dict[int, Tensor] = {}
+
+    def add(self, step: int, picture: Tensor) -> None:
+        """Keep one more; if there are too many, drop the one whose neighbours are nearest to each other."""
+        kept = {before: tensor for before, tensor in self.taken.items() if tensor.shape == picture.shape}
+        self.taken = {**kept, step: picture.detach().to("cpu", torch.float16)}
+        if len(self.taken) > MOST:
+            steps = sorted(self.taken)
+            gaps = {
+                here: (after + FIRST) / (before + FIRST)
+                for before, here, after in zip(steps, steps[1:], steps[2:], strict=False)
+            }
+            del self.taken[min(gaps, key=gaps.__getitem__)]
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The snapshots as tensors of a checkpoint."""
+        return {f"{step:08d}": tensor for step, tensor in self.taken.items()}
+
+    def restore(self, tensors: Mapping[str, Tensor], step: int) -> None:
+        """Continue with those of a checkpoint after so many steps."""
+        known = {int(name): tensor for name, tensor in tensors.items() if name.isdecimal() and int(name) <= step}
+        forms = {(tensor.shape, tensor.dtype) for tensor in known.values()}
+        plain = all(dtype == torch.float16 for _, dtype in forms)
+        if len(known) < len(tensors) or len(known) > MOST or len(forms) > 1 or not plain:
+            raise TrainingError("the checkpoint has snapshots that are not of this run")
+        self.taken = dict(sorted(known.items()))

@@ -1,0 +1,191 @@
+// Where the model looks: every layer and head as small maps, one large, as lines between words, and head by head.
+
+import {element, segments, checkbox, choice} from "../elements.js";
+import {looksIn, cellsIn} from "../looks.js";
+import {unitOf} from "../words.js";
+import {MapGrid} from "../draw/grid.js";
+import {MapFigure} from "../draw/map_figure.js";
+import {LinesFigure} from "../draw/lines_figure.js";
+import {pictureButtons} from "../draw/picture.js";
+import {GateFigure} from "./gates.js";
+
+export class AttentionView {
+  static id = "attention";
+  static defaults = {
+    part: "", // cross, encoder, decoder or gates; empty: the first there is
+    layer: 0, // −1: the mean over all layers
+    head: 0, // −1: the mean over all heads
+    words: false, // tokens merged to words
+    stretch: false, // the darkest colour is the largest weight, and not 1
+    figure: "map", // map, lines or heads
+    token: -1, // the row that is looked at head by head
+    gate: "", // "encoder.0.forward f": which gate of a recurrent network is large
+  };
+
+  static fits(app) {
+    const {architecture, config} = app.entry;
+    return architecture !== "bag" && !(architecture.startsWith("seq2seq") && config.attention === "none" && config.name === "");
+  }
+
+  constructor(app) {
+    this.app = app;
+    this.grid = new MapGrid(app, (value) => this.#choose(value));
+    this.map = new MapFigure(app, (row) => app.set({token: row, figure: "heads"}));
+    this.lines = new LinesFigure(app, (row) => app.set({token: row}));
+    this.heads = new MapFigure(app, (row) => this.#choose(this.places[row].join(" ")));
+    this.gates = new GateFigure(app);
+    this.tools = element("div", {class: "tools"});
+    this.figure = element("div", {class: "figure"});
+    this.pictures = pictureButtons(app, () => this.#shown().scene(), () => this.#fileName());
+    this.element = element("div", {class: "attention"});
+  }
+
+  async update(state) {
+    const {app} = this;
+    const trace = await app.trace();
+    if (this.trace !== trace) this.looks = looksIn(trace, unitsOf(app.entry));
+    this.trace = trace;
+    const cells = cellsIn(trace);
+    const parts = [...this.looks.map(({part}) => part), ...(cells.length ? ["gates"] : [])];
+    if (parts.length === 0) return this.element.replaceChildren(element("p", {class: "note"}, app.t("attention.none")));
+    this.part = parts.includes(state.part) ? state.part : parts[0];
+    this.#showTools(parts, state);
+    if (this.part === "gates") {
+      this.gates.show(cells, trace, unitsOf(app.entry), state);
+      this.element.replaceChildren(this.tools, this.gates.element);
+    } else {
+      this.#showLooks(this.looks.find(({part}) => part === this.part), state);
+    }
+  }
+
+  #showTools(parts, {figure, words, stretch}) {
+    const {app} = this;
+    const options = (prefix, keys) => keys.map((key) => [key, app.t(`${prefix}.${key}`)]);
+    const all = [segments(app.t("part"), options("part", parts), this.part, (part) => app.set({part, token: -1}))];
+    if (this.part !== "gates") {
+      all.push(segments(app.t("figure"), options("figure", ["map", "lines", "heads"]), figure, (one) => app.set({figure: one})));
+      all.push(checkbox(app.t("words"), words, (on) => app.set({words: on, token: -1})));
+      all.push(checkbox(app.t("stretch"), stretch, (on) => app.set({stretch: on})));
+    }
+    replaceKeepingFocus(this.tools, [...all, this.pictures]);
+  }
+
+  #showLooks(looks, state) {
+    const {app} = this;
+    const layer = looks.layers === 1 ? 0 : clamped(state.layer, looks.layers);
+    const head = looks.heads === 1 ? 0 : clamped(state.head, looks.heads);
+    this.chosen = [layer, head];
+    const {words} = state;
+    if (this.maps?.looks !== looks || this.maps.words !== words || this.maps.stretch !== state.stretch) {
+      this.maps = {looks, words, stretch: state.stretch, ...smallMaps(app, looks, words, state.stretch)};
+    }
+    this.grid.show(this.maps.rows, this.chosen.join(" "));
+    this.grid.element.hidden = looks.layers * looks.heads === 1;
+    const labels = looks.labels(words);
+    const matrix = {...looks.matrix(layer < 0 ? null : layer, head < 0 ? null : head, words), most: this.maps.most};
+    const about = {
+      rowLabels: labels.rows, columnLabels: labels.columns, rowTitle: app.t(`row.${looks.part}`),
+      columnTitle: app.t("looksAt"), legend: app.t("weight"), title: `${app.t(`part.${looks.part}`)}, ${placeName(app, layer, head)}`,
+    };
+    const caption = element("h2", {}, about.title);
+    this.element.replaceChildren(this.tools, element("div", {class: "looks"}, this.grid.element, this.figure));
+    if (state.figure === "heads") return this.#showHeads(looks, labels, about, state, caption);
+    const shown = state.figure === "lines" ? this.lines : this.map;
+    this.figure.replaceChildren(caption, shown.element, element("p", {class: "hint"}, app.t(`hint.${state.figure === "lines" ? "lines" : "map"}`)));
+    if (shown === this.lines) shown.show(matrix, about, state.token);
+    else shown.show(matrix, about);
+  }
+
+  /** One word, and where each head of each layer looks from it. */
+  #showHeads(looks, labels, about, state, caption) {
+    const {app} = this;
+    const row = Math.max(0, Math.min(state.token, labels.rows.length - 1));
+    this.places = headPlaces(looks);
+    const data = new Float32Array(this.places.length * labels.columns.length);
+    this.places.forEach(([layer, head], i) => {
+      const all = looks.matrix(layer, head, state.words);
+      data.set(all.data.subarray(row * all.columns, (row + 1) * all.columns), i * all.columns);
+    });
+    const matrix = {rows: this.places.length, columns: labels.columns.length, data, least: 0, most: this.maps.most};
+    const which = choice(app.t("word"), labels.rows.map((label, i) => [i, label]), row, (value) => app.set({token: Number(value)}));
+    caption.textContent = app.t("heads.title", {word: labels.rows[row]});
+    this.figure.replaceChildren(caption, which, this.heads.element, element("p", {class: "hint"}, app.t("hint.heads")));
+    this.heads.show(matrix, {
+      ...about, rowLabels: this.places.map(([layer, head]) => `${layer + 1}.${head + 1}`), rowTitle: app.t("row.heads"),
+      title: caption.textContent,
+    });
+  }
+
+  #choose(value) {
+    const [layer, head] = value.split(" ").map(Number);
+    this.app.set({layer, head, figure: this.app.values.figure === "heads" ? "map" : this.app.values.figure});
+  }
+
+  #shown() {
+    if (this.part === "gates") return this.gates.figure;
+    return {map: this.map, lines: this.lines, heads: this.heads}[this.app.values.figure] ?? this.map;
+  }
+
+  #fileName() {
+    const [layer, head] = this.chosen ?? [0, 0];
+    return this.part === "gates" ? "gates" : `${this.part}-${layer + 1 || "mean"}-${head + 1 || "mean"}`;
+  }
+}
+
+/** How the tokenizers of a model cut text. */
+export function unitsOf({tokenizers}) {
+  const source = unitOf(tokenizers.source);
+  return {source, target: tokenizers.target ? unitOf(tokenizers.target) : source};
+}
+
+/** "layer 2, head 3"; −1 is the mean. */
+export function placeName(app, layer, head) {
+  const which = (name, value) => (value < 0 ? app.t(`${name}.mean`) : app.t(`${name}.one`, {number: value + 1}));
+  return `${which("layer", layer)}, ${which("head", head)}`;
+}
+
+/**
+ * A row for each layer and one for their mean, a column for each head and one for their mean; and the weight that the
+ * strongest colour stands for, which is the same for all: 1, or the largest there is.
+ */
+export function smallMaps(app, looks, words, stretch) {
+  const layers = [...Array(looks.layers).keys(), ...(looks.layers > 1 ? [-1] : [])];
+  const heads = [...Array(looks.heads).keys(), ...(looks.heads > 1 ? [-1] : [])];
+  const short = (layer, head) => {
+    if (layer < 0 && head < 0) return app.t("mean");
+    if (layer < 0) return app.t("head.one", {number: head + 1});
+    return head < 0 ? app.t("layer.one", {number: layer + 1}) : `${layer + 1}.${head + 1}`;
+  };
+  const rows = layers.map((layer) => ({cells: heads.map((head) => ({
+    matrix: looks.matrix(layer < 0 ? null : layer, head < 0 ? null : head, words),
+    name: placeName(app, layer, head), short: short(layer, head), value: `${layer} ${head}`,
+  }))}));
+  const matrices = rows.flatMap(({cells}) => cells.map(({matrix}) => matrix));
+  const most = stretch ? Math.max(...matrices.map(largestWeight)) : 1;
+  for (const matrix of matrices) matrix.most = most;
+  return {rows, most};
+}
+
+/** The largest weight of a matrix. */
+export function largestWeight({data}) {
+  return data.reduce((largest, weight) => Math.max(largest, weight), 0);
+}
+
+function headPlaces(looks) {
+  return [...Array(looks.layers * looks.heads).keys()].map((i) => [Math.floor(i / looks.heads), i % looks.heads]);
+}
+
+function clamped(value, count) {
+  return Math.max(-1, Math.min(value, count - 1));
+}
+
+/** Put new controls in the place of old ones; the one that had the focus, by its label and value, gets it back. */
+export function replaceKeepingFocus(parent, children) {
+  const active = parent.contains(document.activeElement) ? document.activeElement : null;
+  const path = active && [active.closest("[aria-label]")?.getAttribute("aria-label"), active.dataset.value, active.type];
+  parent.replaceChildren(...children);
+  if (!path) return;
+  const same = [...parent.querySelectorAll("button, input, select")].find((one) =>
+    one.closest("[aria-label]")?.getAttribute("aria-label") === path[0] && one.dataset.value === path[1] && one.type === path[2]);
+  same?.focus();
+}

@@ -1,0 +1,109 @@
+// The model as a diagram of switches: stacks of layers, heads as dots, residual connections.
+
+import {element, roving} from "../elements.js";
+
+const GENERAL = ["scale", "future_mask", "positions"];
+const SUBLAYERS = ["self", "cross", "feed_forward"];
+
+export class SwitchDiagram {
+  #switches = {};
+  #toggles = []; // {button, isOn(switches)}
+
+  /** `onChange(switches)` gets what is off, in the form of engine/record.js, without what is on. */
+  constructor(app, model, onChange) {
+    Object.assign(this, {app, model, onChange});
+    const {parts} = model.description;
+    this.parts = new Map(parts.map((part) => [part.path, part]));
+    const stacks = parts.filter(({kind}) => kind === "stack" || kind === "recurrent");
+    this.element = element("div", {class: "model-diagram", role: "group", "aria-label": app.t("switches.model")},
+      this.#general(), stacks.map((stack) => this.#stack(stack)));
+  }
+
+  /** Show what is on and off. */
+  show(switches) {
+    this.#switches = switches;
+    for (const {button, isOn} of this.#toggles) button.setAttribute("aria-checked", String(isOn(switches)));
+    for (const box of this.element.querySelectorAll(".layer-box")) {
+      box.classList.toggle("is-off", (switches.layers_off ?? []).includes(box.dataset.path));
+    }
+  }
+
+  // ── toggles ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** A switch: `name` is its label, `reason` why it cannot be used, or null. */
+  #toggle(content, name, isOn, change, reason = null, attributes = {}) {
+    const button = element("button", {
+      type: "button", role: "switch", "aria-checked": "true", "aria-label": reason ? `${name}. ${reason}` : name, title: reason ?? name,
+      disabled: reason !== null, onclick: () => this.onChange(change(this.#switches)), ...attributes,
+    }, content);
+    this.#toggles.push({button, isOn});
+    return button;
+  }
+
+  /** A switch for an entry of one of the lists of what is off. */
+  #listed(content, name, list, entry, attributes) {
+    const key = JSON.stringify(entry);
+    const isOn = (switches) => !(switches[list] ?? []).some((other) => JSON.stringify(other) === key);
+    const change = (switches) => {
+      const others = (switches[list] ?? []).filter((other) => JSON.stringify(other) !== key);
+      return withoutEmpty({...switches, [list]: isOn(switches) ? [...others, entry] : others});
+    };
+    return this.#toggle(content, name, isOn, change, null, {"data-switch": `${list} ${Array.isArray(entry) ? entry.join(".") : entry}`, ...attributes});
+  }
+
+  #general() {
+    const {t} = this.app;
+    const {switches} = this.model.description;
+    return element("section", {class: "general"}, element("h3", {}, this.app.t("switches.general")), GENERAL.map((name) => {
+      const reason = switches.includes(name) ? null : this.app.t("switches.not_honoured");
+      const isOn = (values) => values[name] ?? true;
+      const change = (values) => withoutEmpty({...values, [name]: !isOn(values)});
+      const label = this.app.t(`switches.${name}`);
+      const made = this.#toggle([element("span", {class: "knob", "aria-hidden": "true"}), label], label, isOn, change, reason,
+        {class: "wide-switch", "data-switch": name});
+      return element("div", {}, made, reason ? element("span", {class: "soft"}, reason) : null);
+    }));
+  }
+
+  // ── stacks ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #stack({path, kind}) {
+    const {app} = this;
+    const layers = [...this.parts.values()].filter((part) => part.kind === "layer" && part.path.startsWith(`${path}.`));
+    const inside = layers.length ? layers.map((layer, n) => this.#layer(layer, n)) : [element("p", {class: "soft"}, app.t("switches.not_honoured_layers"))];
+    if (kind === "recurrent" && !layers.length) inside[0].classList.add("recurrent-note");
+    return element("section", {class: "stack", "aria-label": app.t(`switches.${path}`)}, element("h3", {}, app.t(`switches.${path}`)), inside);
+  }
+
+  #layer({path, honours}, number) {
+    const {app} = this;
+    const title = app.t("switches.layer", {number: number + 1});
+    const stack = path.split(".")[0];
+    const head = honours.includes("layers_off")
+      ? this.#listed([element("span", {class: "knob", "aria-hidden": "true"}), title], `${app.t(`switches.${stack}`)}: ${title}`, "layers_off", path, {class: "wide-switch"})
+      : element("span", {}, title);
+    return element("div", {class: "layer-box", "data-path": path}, head,
+      SUBLAYERS.filter((name) => this.parts.has(`${path}.${name}`)).map((name) => this.#sublayer(path, name, number)));
+  }
+
+  #sublayer(path, name, number) {
+    const {app} = this;
+    const part = this.parts.get(`${path}.${name}`);
+    const masked = name === "self" && this.parts.get(path.split(".")[0])?.honours.includes("future_mask");
+    const title = app.t(`switches.${masked ? "masked_self" : name}`);
+    const words = {part: title, layer: number + 1};
+    const heads = Array.from({length: part.heads}, (_, head) => this.#listed("", app.t("switches.head", {...words, head: head + 1}),
+      "heads_off", [part.path, head], {class: "head-dot", tabindex: head ? -1 : 0}));
+    const group = heads.length ? element("span", {class: "heads", role: "group", "aria-label": title}, heads) : null;
+    if (group) roving(group, "[role=switch]");
+    const residual = this.parts.has(`${path}.add_${name}`)
+      ? this.#listed(app.t("switches.residual"), app.t("switches.residual_of", words), "residual_off", `${path}.add_${name}`, {class: "residual-switch"})
+      : null;
+    return element("div", {class: "sublayer"}, element("span", {class: "sublayer-name"}, title), group ?? element("span"), residual);
+  }
+}
+
+/** Switches without those that are on. */
+function withoutEmpty(switches) {
+  return Object.fromEntries(Object.entries(switches).filter(([, value]) => (Array.isArray(value) ? value.length > 0 : value === false)));
+}

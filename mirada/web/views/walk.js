@@ -1,0 +1,243 @@
+// The walk: one pass of the model, step by step, with its own numbers, for one word or as matrices.
+
+import {element, button, choice, segments} from "../elements.js";
+import {Walk} from "./walk_context.js";
+import {transformerWalk} from "./walk_transformer.js";
+import {recurrentWalk} from "./walk_recurrent.js";
+import {FigureMaker} from "./walk_figure.js";
+import {NumberPanel} from "./numbers.js";
+import {formula} from "./formula.js";
+import {Vocabulary} from "./vocabulary.js";
+
+export class WalkView {
+  static id = "walk";
+  static defaults = {walk_part: "", walk_layer: 0, walk_head: 0, walk_token: 0, walk_matrices: false, walk_step: ""};
+
+  #walk = null;
+  #maker = null;
+  #steps = []; // {step, element, drawn}
+  #current = 0;
+  #drawing = null; // draws the figures of steps that come into view
+  #width = 0;
+
+  static fits(app) {
+    const walked = ({kind}) => ["stack", "recurrent"].includes(kind);
+    return Boolean(app.description.recorded) || app.description.parts.some(walked);
+  }
+
+  constructor(app) {
+    this.app = app;
+    this.formats = new Map();
+    this.controls = element("div", {class: "walk-controls"});
+    this.contents = element("nav", {class: "walk-contents", "aria-label": app.t("walk.contents")});
+    this.steps = element("div", {class: "walk-steps"});
+    this.panel = new NumberPanel({
+      t: (key, words) => app.t(key, words),
+      format: (value, digits) => this.#format(value, digits),
+      explain: (place) => this.#explain(place),
+      onShow: (place) => this.#maker?.mark(place),
+      onFind: (place) => this.#find(place),
+    });
+    this.stepper = this.#stepper();
+    this.element = element("div", {class: "walk"}, this.controls, element("p", {class: "note"}, app.t("walk.hint")),
+      element("div", {class: "walk-body"}, this.contents, this.steps, this.panel.element), this.stepper);
+    document.addEventListener("walk", ({detail}) => this.element.isConnected && this.#show(this.#current + detail));
+    new ResizeObserver(() => this.#resized()).observe(this.steps);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#maker?.refresh());
+  }
+
+  async update(state) {
+    const trace = await this.app.trace();
+    const before = this.#walk;
+    this.#walk = new Walk(this.app.entry, trace, state);
+    this.vocabulary = Vocabulary.of(this.app.entry, this.#walk.side === "source" ? "source" : "target");
+    const key = JSON.stringify([state.walk_part, state.walk_layer, state.walk_head, state.walk_token, state.walk_matrices, state.lang]);
+    if (before?.trace === trace && this.key === key) return this.#goTo(state.walk_step, false);
+    this.key = key;
+    this.#drawControls(state);
+    this.#drawSteps(state);
+    if (before && before.trace !== trace) await this.panel.renew();
+  }
+
+  // ── what is walked through ──────────────────────────────────────────────────────────────────────────────────────
+
+  #drawControls(state) {
+    const {app} = this;
+    const walk = this.#walk;
+    const numbered = (count, key) => Array.from({length: count}, (_, n) => [n, app.t(key, {number: n + 1})]);
+    const parts = walk.parts.map(({id}) => [id, app.t(`walk.part.${id}`)]);
+    const heads = walk.recurrent ? [[0, app.t("walk.forward")], [1, app.t("walk.backward")]] : numbered(walk.H, "walk.number");
+    const tokens = walk.rows.map((piece, row) => [row, `${row + 1}  ${piece}`]);
+    this.controls.replaceChildren(
+      ...(parts.length > 1 ? [segments(app.t("walk.part"), parts, walk.part, (id) => app.set({walk_part: id, walk_layer: 0, walk_head: 0, walk_token: 0}))] : []),
+      ...(walk.layers > 1 ? [choice(app.t("walk.layer"), numbered(walk.layers, "walk.number"), walk.layer, (n) => app.set({walk_layer: Number(n)}))] : []),
+      ...(walk.H > 1 ? [choice(app.t(walk.recurrent ? "walk.direction" : "walk.head"), heads, walk.head, (n) => app.set({walk_head: Number(n)}))] : []),
+      choice(app.t("walk.token"), tokens, walk.token, (n) => app.set({walk_token: Number(n)})),
+      segments(app.t("walk.as"), [[false, app.t("walk.as.word")], [true, app.t("walk.as.matrices")]], state.walk_matrices,
+        (value) => app.set({walk_matrices: value})),
+    );
+  }
+
+  #drawSteps(state) {
+    const {app} = this;
+    const walk = this.#walk;
+    const sections = walk.recurrent ? recurrentWalk(walk) : transformerWalk(walk);
+    this.#width = this.steps.clientWidth;
+    this.#maker = new FigureMaker(walk, {
+      matrices: state.walk_matrices,
+      t: (key, words) => app.t(key, words),
+      format: (value, digits) => this.#format(value, digits),
+      word: (id) => (walk.labels ? walk.labels[id] : this.vocabulary.piece(id)),
+      onPick: (place, cell) => this.panel.open(place, cell),
+      onToken: (row) => app.set({walk_token: row}),
+    }, figureWidth(this.#width || 600));
+    this.#drawing?.disconnect();
+    this.#drawing = new IntersectionObserver((seen) => this.#seen(seen), {rootMargin: "600px 0px"});
+    this.#steps = [];
+    this.steps.replaceChildren(...sections.map((section) => this.#section(section)));
+    for (const {element: shown} of this.#steps) this.#drawing.observe(shown);
+    this.#drawContents(sections);
+    this.#goTo(state.walk_step, state.walk_step !== "");
+  }
+
+  #section({key, words, steps}) {
+    const {t} = this.app;
+    const say = (name) => this.app.t(name, words);
+    return element("section", {class: "walk-section", "aria-label": say(`walk.section.${key}`)},
+      element("h2", {}, say(`walk.section.${key}`)), element("p", {class: "lead"}, say(`walk.section.${key}.text`)),
+      steps.map((step) => this.#step(step)));
+  }
+
+  #step(step) {
+    const {app} = this;
+    const number = this.#steps.length;
+    const made = element("article", {class: "walk-step", id: `step-${step.id}`, tabindex: -1, "aria-labelledby": `title-${step.id}`},
+      element("h3", {id: `title-${step.id}`}, element("span", {class: "step-number"}, String(number + 1)), app.t(`walk.${step.key}`, step.words)),
+      step.formula ? element("div", {class: "step-formula"}, step.formula.split("   ").map((one) => formula(one)), element("span", {class: "shapes"}, step.shapes)) : null,
+      step.off ? element("p", {class: "switched-off"}, app.t(`walk.off.${step.off}`)) : null,
+      element("p", {class: "step-text"}, app.t(`walk.${step.key}.text`, step.words)),
+      this.#placeFor(step));
+    made.addEventListener("focus", () => this.#setCurrent(number));
+    this.#steps.push({step, element: made, drawn: false});
+    return made;
+  }
+
+  /** A place as high as the figure will be, so that nothing jumps when it is drawn. */
+  #placeFor(step) {
+    const place = element("div", {class: "figure-place"});
+    place.style.minHeight = `${this.#maker.height(step)}px`;
+    return place;
+  }
+
+  #seen(entries) {
+    for (const {target, isIntersecting} of entries) if (isIntersecting) this.#draw(this.#steps.find((one) => one.element === target));
+  }
+
+  #draw(one) {
+    if (!one || one.drawn) return;
+    one.drawn = true;
+    this.#drawing.unobserve(one.element);
+    const place = one.element.querySelector(".figure-place");
+    place.replaceChildren(this.#maker.figure(one.step));
+    place.style.minHeight = "";
+    if (this.panel.place) this.#maker.mark(this.panel.place);
+  }
+
+  #drawContents(sections) {
+    const {app} = this;
+    let number = 0;
+    this.contents.replaceChildren(element("ol", {}, sections.map((section) => element("li", {},
+      element("span", {}, app.t(`walk.section.${section.key}`, section.words)),
+      element("ol", {}, section.steps.map((step) => {
+        const at = number++;
+        return element("li", {}, button(app.t(`walk.${step.key}`, step.words), () => this.#show(at), {"data-step": at}));
+      }))))));
+  }
+
+  // ── from step to step ───────────────────────────────────────────────────────────────────────────────────────────
+
+  #stepper() {
+    const {t} = this.app;
+    this.previous = button("", () => this.#show(this.#current - 1), {class: "previous"});
+    this.next = button("", () => this.#show(this.#current + 1), {class: "next"});
+    this.where = element("span", {class: "where", role: "status"});
+    return element("div", {class: "stepper"}, this.previous, this.where, this.next);
+  }
+
+  #goTo(id, scroll) {
+    const found = this.#steps.findIndex(({step}) => step.id === id);
+    if (found < 0 || !scroll) return this.#setCurrent(Math.max(0, found));
+    this.#show(found);
+  }
+
+  /** Go to a step: draw it, bring it into view, and put the keyboard there. */
+  #show(number) {
+    const one = this.#steps[number];
+    if (!one) return;
+    this.#setCurrent(number);
+    this.#draw(one);
+    one.element.focus({preventScroll: true});
+    one.element.scrollIntoView({block: "start"});
+    setTimeout(() => this.#steps[number] === one && one.element.scrollIntoView({block: "start"}), DRAWN_AFTER);
+    this.app.set({walk_step: one.step.id});
+  }
+
+  #setCurrent(number) {
+    const {app} = this;
+    this.#current = number;
+    this.#steps.forEach(({element: shown}, n) => shown.classList.toggle("current", n === number));
+    for (const entry of this.contents.querySelectorAll("button")) {
+      if (Number(entry.dataset.step) === number) entry.setAttribute("aria-current", "step");
+      else entry.removeAttribute("aria-current");
+    }
+    const count = this.#steps.length;
+    this.previous.textContent = `← ${app.t("walk.previous")}`;
+    this.next.textContent = `${app.t("walk.next")} →`;
+    this.previous.disabled = number <= 0;
+    this.next.disabled = number >= count - 1;
+    const step = this.#steps[number]?.step;
+    this.where.textContent = step ? `${number + 1} / ${count}  ${app.t(`walk.${step.key}`, step.words)}` : "";
+  }
+
+  // ── numbers ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async #explain({path, index}) {
+    const {app} = this;
+    const {switches} = app.values;
+    const target = app.description.generates ? this.#walk.trace.ids : null;
+    return app.computed(app.model, "explain", path, index, {text: app.text, target, switches, to: app.into});
+  }
+
+  /** Go to the step that shows a number, if this walk has one. */
+  #find(place) {
+    const shows = ({view, rows}) => view?.place && view.path === place.path && (rows === "all" || typeof rows === "string");
+    const number = this.#steps.findIndex(({step}) => step.equations.some((lines) => shows(lines.at(-1))));
+    if (number >= 0) this.#show(number);
+  }
+
+  #format(value, digits) {
+    if (!Number.isFinite(value)) return value === -Infinity ? "−∞" : String(value);
+    const places = Math.abs(value) >= 100 ? Math.max(0, digits - 1) : digits;
+    const key = `${this.app.language} ${places}`;
+    if (!this.formats.has(key)) {
+      const rules = {minimumFractionDigits: places, maximumFractionDigits: places, useGrouping: false, signDisplay: "negative"};
+      this.formats.set(key, new Intl.NumberFormat(this.app.language, rules));
+    }
+    return this.formats.get(key).format(value).replace("-", "−");
+  }
+
+  #resized() {
+    const width = this.steps.clientWidth;
+    if (!this.#walk || !width || this.panel.place || Math.abs(width - this.#width) < 40) return;
+    this.#drawSteps(this.app.values);
+  }
+}
+
+const DRAWN_AFTER = 250; // milliseconds: until then, the figures around a step are drawn and have found their height
+const SIGNS_WIDTH = 112; // pixels, of the symbols at the left of a line; on a narrow screen they are above it
+const FIGURE_PADDING = 34;
+
+/** How much room the numbers of a figure have. */
+function figureWidth(width) {
+  return width - FIGURE_PADDING - (matchMedia("(max-width: 40rem)").matches ? 0 : SIGNS_WIDTH);
+}
