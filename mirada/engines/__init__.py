@@ -30,8 +30,6 @@ class GenerationSettings:
     """Texts have no end of their own: only the limit ends them."""
     free_end: bool = False
     """A text that the limit ends does not pay for the probability of EOS."""
-    copied: Sequence[tuple[Sequence[int], Sequence[int]]] = ()
-    """Tokens to copy: where a source has one of the first ones once, its text has one of the second ones once."""
     no_repeat_ngram: int = 0
     """No sequence of so many tokens is generated twice; 0 allows it."""
     attention: bool = False

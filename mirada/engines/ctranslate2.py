@@ -69,7 +69,7 @@ class CTranslate2Engine(Engine):
         self, sources: Sequence[Any], prefixes: Sequence[Sequence[int]], settings: GenerationSettings
     ) -> list[list[Hypothesis]]:
         config = settings.decode
-        own = settings.suppressed or settings.endless or settings.free_end or settings.copied
+        own = settings.suppressed or settings.endless or settings.free_end
         if settings.attention or config.sample or own or active_switches() is not ALL_ON:
             return self.fallback.generate(sources, prefixes, settings)
         found = self._search(sources, prefixes, max(settings.limits, default=1), settings)

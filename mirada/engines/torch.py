@@ -89,7 +89,6 @@ class TorchEngine(Engine):
 
     def _restricted(self, settings: GenerationSettings, limits: Sequence[int]) -> Generator:
         network = _Unrepeated(self.network, settings.no_repeat_ngram) if settings.no_repeat_ngram else self.network
-        network = _Copying(network, settings.copied) if settings.copied else network
         if not (settings.suppressed or settings.endless or settings.free_end):
             return network
         return _Restricted(network, settings, max(limits))
@@ -168,46 +167,3 @@ class _Unrepeated:
             row, place = again.nonzero(as_tuple=True)
             logits = logits.index_put((row, windows[row, place, -1]), logits.new_tensor(-torch.inf))
         return step._replace(logits=logits, state=_History(step.state, history))
-
-
-@dataclass(frozen=True)
-class _Copies:
-    """The state of a generator, and which tokens are still to be copied."""
-
-    state: State
-    left: Tensor  # [R, C] whether one of the tokens of a kind is still to come
-
-    def select(self, rows: Tensor) -> _Copies:
-        return _Copies(self.state.select(rows), self.left.index_select(0, rows))
-
-
-class _Copying:
-    """A generator that generates what is to be copied: each kind of token once if the source has it, else never.
-
-    A text does not end before it has all of them, unless its limit ends it.
-    """
-
-    def __init__(self, network: Generator, copied: Sequence[tuple[Sequence[int], Sequence[int]]]):
-        self.network = network
-        self.here, self.there = ([torch.tensor(ids) for ids in side] for side in zip(*copied, strict=True))
-
-    def start(self, batch: Batch, *, attention: bool = False) -> Step:
-        left = self._has(batch.source, self.here) & ~self._has(batch.target, self.there)
-        return self._restricted(self.network.start(batch, attention=attention), left)
-
-    def step(self, tokens: Tensor, state: State) -> Step:
-        assert isinstance(state, _Copies)
-        left = state.left & ~self._has(tokens[:, None], self.there)
-        return self._restricted(self.network.step(tokens, state.state), left)
-
-    @staticmethod
-    def _has(tokens: Tensor, kinds: Sequence[Tensor]) -> Tensor:
-        """Which rows of tokens [R, t] have one of a kind, [R, C]."""
-        return torch.stack([torch.isin(tokens, ids.to(tokens.device)).any(1) for ids in kinds], 1)
-
-    def _restricted(self, step: Step, left: Tensor) -> Step:
-        logits = step.logits.clone()
-        for kind, ids in enumerate(self.there):
-            logits[:, ids] = logits[:, ids].masked_fill(~left[:, kind, None], -torch.inf)
-        logits[:, EOS] = logits[:, EOS].masked_fill(left.any(1), UNLIKELY)
-        return step._replace(logits=logits, state=_Copies(step.state, left))

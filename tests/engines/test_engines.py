@@ -16,7 +16,7 @@ from mirada.engines.torch import TorchEngine
 from mirada.tasks.translation.data import TranslationPreprocessor
 from mirada.tasks.translation.model import TranslationModel
 from mirada.tasks.translation.translator import Translator
-from tests.fake_generator import A, B, C, D, any_fake, chain, distribution, quick, same, seeds
+from tests.fake_generator import A, B, C, any_fake, chain, distribution, quick, same, seeds
 
 WORDS = {"hola": "hello", "buenos días": "good morning", "adiós": "goodbye"}
 CPU = torch.device("cpu")
@@ -143,21 +143,3 @@ def test_without_repetitions_nothing_changes() -> None:
     engine = TorchEngine(chain(A, B, C), CPU)
     plain, blocked = (engine.generate([[1]], [[]], any_settings(2, 9, 1, no_repeat_ngram=n))[0][0] for n in (0, 3))
     assert plain.tokens == blocked.tokens == [A, B, C]
-
-
-@given(seeds, st.integers(1, 4))
-@quick
-def test_what_is_to_be_copied_is_there_once_and_nothing_else(seed: int, width: int) -> None:
-    engine = TorchEngine(any_fake(seed), CPU)
-    copied = [([A], [A]), ([B], [B]), ([C], [C])]
-    found = engine.generate([[1, A, D], [2, A, B], [1, D, D]], [[]] * 3, any_settings(width, 14, 3, copied=copied))
-    for best, wanted in zip(found, ([A], [A, B], []), strict=True):
-        for one in best:
-            if one.complete:
-                assert sorted(token for token in one.tokens if token in (A, B, C)) == wanted
-
-
-def test_a_forced_prefix_counts_as_copied() -> None:
-    engine = TorchEngine(distribution(A=0.6, B=0.3, EOS=0.1), CPU)
-    (best,) = engine.generate([[1, A, B]], [[A]], any_settings(2, 6, 1, copied=[([A], [A]), ([B], [B])]))
-    assert best[0].tokens == [A, B]

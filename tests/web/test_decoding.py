@@ -49,9 +49,7 @@ def test_random_networks(name: str, lasting: Page, site: Site) -> None:
 
 def _compare(page: Page, site: Site, kind: Kind, target: list[int]) -> list[bool]:
     """Compare all searches with a network; whether each hypothesis was complete."""
-    options = [
-        {"beam": beam, "nBest": beam, "lengthPenalty": alpha, "limit": limit} for beam, limit, alpha in SETTINGS
-    ]
+    options = [{"beam": beam, "nBest": beam, "lengthPenalty": alpha, "limit": limit} for beam, limit, alpha in SETTINGS]
     program = "async (given) => (await import('/tests/sessions.js')).searches(...given)"
     found = json.loads(page.evaluate(program, [_given(site, kind), SOURCE, target, options]))
     batch = Batch(torch.tensor([SOURCE]), torch.tensor([target]))
@@ -103,7 +101,9 @@ def _check_tree(tree: list[dict[str, Any]], beam: int) -> None:
         assert len(open_) <= beam
         for candidate, hypothesis in zip(kept, open_, strict=True):
             assert hypothesis["ids"] == [*before[candidate["parent"]]["ids"], candidate["id"]]
-            assert hypothesis["score"] == pytest.approx(before[candidate["parent"]]["score"] + candidate["logP"], **CLOSE)
+            assert hypothesis["score"] == pytest.approx(
+                before[candidate["parent"]]["score"] + candidate["logP"], **CLOSE
+            )
         assert all(candidate["id"] == 2 for candidate in candidates if candidate["fate"] == "ended")
         assert all(candidate["child"] is None for candidate in candidates if candidate["fate"] != "kept")
         before = open_

@@ -15,7 +15,20 @@ from tests import toy
 from tests.web.browser import Site
 
 COUNT = 5000
-WORDS = ["el", "gato", "perro", "árbol", "niño", "rojo", "The", "cat's", "don't", "state-of-the-art", "STRASSE", "Σίσυφος"]
+WORDS = [
+    "el",
+    "gato",
+    "perro",
+    "árbol",
+    "niño",
+    "rojo",
+    "The",
+    "cat's",
+    "don't",
+    "state-of-the-art",
+    "STRASSE",
+    "Σίσυφος",
+]
 BITS = [
     *"abczñÑéüßİıΣςάǅﬁ", *"0123456789½²٣", *".,;:!?¿¡«»“”'’-‐‑_()[]{}<>/\\|@#€%&*+=~^`´",
     "e\u0301", "n\u0303", "a\u0323\u0302", "a\u0302\u0323", "u\u0308\u0301", "\u0301", "\u0345\u0334", "ạ\u0308", "か\u3099",
@@ -26,7 +39,21 @@ BITS = [
     "你好", "世界", "東京", "שלום", "مرحبا", "لَا", "привет", "ёж", "𝒳", "𐍈", "\U0010ffff", "\ufffd", "\ue000",
     "</s>", "<s>", "<pad>", "<unk>", "<mask>", "<synthetic>", "<to:es>", "▁", "Ġ", "Ċ", "##x", "'s", "'ll", " 's",
 ]  # fmt: skip
-EVER = ["", " ", "\n", "\u200b", " \u200b ", "</s>", "<mask>", " <mask> ", "a</s>b", "́", "\ufeff\ufeff", "12 345", "a  b\tc "]
+EVER = [
+    "",
+    " ",
+    "\n",
+    "\u200b",
+    " \u200b ",
+    "</s>",
+    "<mask>",
+    " <mask> ",
+    "a</s>b",
+    "́",
+    "\ufeff\ufeff",
+    "12 345",
+    "a  b\tc ",
+]
 LEARNED: dict[str, dict[str, Any]] = {
     "subwords": {"unit": "subwords", "normalized": True},
     "subwords-lower": {"unit": "subwords", "normalized": True, "lowercase": True, "mask": True, "tags": ["<to:es>"]},
@@ -91,7 +118,9 @@ def test_text_is_cut_as_in_python(name: str, texts: list[str], page: Page, site:
     all_ids = tokenizer.encode(texts)
     decoded = tokenizer.decode([[1, *ids, 2] for ids in all_ids])
     wrong = []
-    for text, ids, said, (its_ids, its_tokens, its_pieces, its_text) in zip(texts, all_ids, decoded, found, strict=True):
+    for text, ids, said, (its_ids, its_tokens, its_pieces, its_text) in zip(
+        texts, all_ids, decoded, found, strict=True
+    ):
         tokens = [
             [token.id, token.text, _in_units(text, token.start), _in_units(text, token.end)]
             for token in tokenizer.tokens(text)

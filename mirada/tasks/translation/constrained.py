@@ -1,4 +1,4 @@
-"""Beam search for translations that must contain given terms.
+"""Beam search for translations that must contain given terms: those of a glossary, or markers that got lost.
 
 Dynamic beam allocation (Post and Vilar, 2018): hypotheses compete only with those that lack as many tokens of their
 terms, so that one that has begun a term is not pushed out by those that avoid it; and each is also continued with the
@@ -16,11 +16,16 @@ import torch
 from torch import Tensor
 
 from mirada.contracts import BOS, EOS, PAD, Generator
-from mirada.data.batching import collate
+from mirada.data.batching import collate, similar
 from mirada.data.language import UNSPACED
 from mirada.data.tokenizer import Tokenizer
 from mirada.decoding import NEVER, DecodeConfig, Hypothesis
+from mirada.engines import Engine
+from mirada.engines.torch import TorchEngine
+from mirada.precision import arithmetic
 
+CELLS = 1024
+"""Source tokens × hypotheses that are searched for together."""
 MAX_ROWS = 24
 """The most hypotheses of a sentence that are followed at the same time."""
 BEGIN, SPACED, ATTACHED, ANYWHERE = "begin", "spaced", "attached", "anywhere"
@@ -124,9 +129,13 @@ class Constraints:
 
     def _after(self, met: _Met, token: int, steps: list[tuple[int, int, int]]) -> _Met:
         done = self.others(met, token).done
-        whole = [t for t, f, n in steps if n == len(self.terms[t][f].tokens)]  # two of them, if a term is wanted twice
+        ended = [(t, f) for t, f, n in steps if n == len(self.terms[t][f].tokens)]  # two, if a term is wanted twice
+        whole = [t for t, _ in ended]
         begun = tuple((t, f, n) for t, f, n in steps if t not in whole and n < len(self.terms[t][f].tokens))
-        return _Met(done | {whole[0]}, begun, whole[0]) if whole else _Met(done, begun)
+        if not ended:
+            return _Met(done, begun)
+        term, form = ended[0]
+        return _Met(done | {term}, begun, -1 if self.terms[term][form].place == ANYWHERE else term)
 
     def others(self, met: _Met, token: int) -> _Met:
         """What is met after a token that belongs to no term."""
@@ -179,11 +188,20 @@ class Sought:
         self.open = [_Open(row, [], 0.0, met, ways)]
 
 
-def search(network: Generator, device: torch.device, batch: Sequence[Sought], config: DecodeConfig) -> None:
-    """Find translations with all their terms; sentences whose prefixes are equally long are searched together."""
-    ordered = sorted(batch, key=lambda one: len(one.prefix))
-    for _, same in groupby(ordered, key=lambda one: len(one.prefix)):
-        _search(network, device, list(same), config)
+def search(engine: Engine, batch: Sequence[Sought], config: DecodeConfig) -> None:
+    """Find translations with all their terms, with the network of an engine.
+
+    Sentences of similar length whose prefixes are equally long are searched together. An engine that has no network
+    finds nothing.
+    """
+    own = engine if isinstance(engine, TorchEngine) else getattr(engine, "fallback", None)
+    if not isinstance(own, TorchEngine):
+        return
+    with arithmetic(own.precision, own.device):
+        for numbers in similar([len(one.source) for one in batch], max(1, CELLS // config.beam)):
+            chosen = sorted((batch[number] for number in numbers), key=lambda one: len(one.prefix))
+            for _, same in groupby(chosen, key=lambda one: len(one.prefix)):
+                _search(own.network, own.device, list(same), config)
     for one in batch:
         one.ended.sort(key=lambda hypothesis: -hypothesis.score)
 

@@ -14,8 +14,10 @@ import numpy as np
 from mirada.data.batching import similar
 from mirada.data.masking import MARKERS
 from mirada.data.tokenizer import Tokenizer
-from mirada.decoding import DecodeConfig, Hypothesis
+from mirada.decoding import NEVER, DecodeConfig, Hypothesis
 from mirada.engines import Engine, GenerationSettings
+from mirada.tasks.translation import constrained
+from mirada.tasks.translation.constrained import ANYWHERE, Constraints, Form, Sought, Speller
 from mirada.tasks.translation.flags import faults
 from mirada.tasks.translation.markup import put_back
 from mirada.tasks.translation.pieces import Piece
@@ -73,11 +75,15 @@ class Search:
 
     def generate(self, pieces: Sequence[Piece], config: DecodeConfig, **settings: Any) -> list[list[Hypothesis]]:
         """The n best hypotheses of each piece; `settings` are others of the engine."""
-        most = [int(config.max_ratio * len(piece.ids)) + 20 for piece in pieces]  # tokens, EOS included
-        room = [self.max_length - len(piece.prefix) for piece in pieces]
-        limits = [max(1, min(pair)) for pair in zip(most, room, strict=True)]
         sources, prefixes = [piece.ids for piece in pieces], [piece.prefix for piece in pieces]
-        return self.engine.generate(sources, prefixes, GenerationSettings(config, limits, **settings))
+        settings["limits"] = self._limits(pieces, config)
+        return self.engine.generate(sources, prefixes, GenerationSettings(config, **settings))
+
+    def _limits(self, pieces: Sequence[Piece], config: DecodeConfig) -> list[int]:
+        """The most tokens that may follow the prefix of each piece, EOS included."""
+        most = [int(config.max_ratio * len(piece.ids)) + 20 for piece in pieces]
+        room = [self.max_length - len(piece.prefix) for piece in pieces]
+        return [max(1, min(pair)) for pair in zip(most, room, strict=True)]
 
     def _batches(self, pieces: Sequence[Piece], config: DecodeConfig) -> Iterator[list[Piece]]:
         """Pieces of similar length, as many at a time as suit the engine."""
@@ -102,24 +108,41 @@ class Search:
         again = [piece for piece in pieces if piece.flags & {"repetition", "cut", "short"}]
         self._retry(again, config, no_repeat_ngram=NO_REPEAT)
         lost = [piece for piece in pieces if "lost" in piece.flags]
-        self._retry([piece for piece in lost if piece.masked.spans], config, copied=self._markers)
+        self._force([piece for piece in lost if piece.masked.spans], config)
         self._retry([piece for piece in lost if not piece.masked.spans], config)
 
-    @cached_property
-    def _markers(self) -> list[tuple[list[int], list[int]]]:
-        """The ids of each marker in sources and in targets."""
-        return [(self.source.units(marker), self.target.units(marker)) for marker in MARKERS]
-
     def _retry(self, pieces: Sequence[Piece], config: DecodeConfig, **settings: Any) -> None:
-        """Give pieces the first hypothesis that has fewer faults than their translation."""
+        """Search again with other settings."""
         for chosen in self._batches(pieces, config):
             for piece, best in zip(chosen, self.generate(chosen, config, **settings), strict=True):
-                texts = self.target.decode([hypothesis.tokens for hypothesis in best])
-                for text, hypothesis in zip(texts, best, strict=True):
-                    left = _faults(piece, hypothesis, text)
-                    if left < piece.flags:
-                        piece.best = [(text, hypothesis.score), *piece.best[1:]]
-                        self._take(piece, hypothesis, left)
+                self._improve(piece, best)
+
+    def _force(self, pieces: Sequence[Piece], config: DecodeConfig) -> None:
+        """Search for translations that have the markers of their sources, however unlikely these are."""
+        sought = [
+            Sought(
+                piece.ids, piece.prefix, limit, NEVER, Constraints(self._markers[: len(piece.masked.spans)], speller)
+            )
+            for speller in [Speller(self.target)]
+            for piece, limit in zip(pieces, self._limits(pieces, config), strict=True)
+        ]
+        constrained.search(self.engine, sought, config)
+        for piece, one in zip(pieces, sought, strict=True):
+            self._improve(piece, one.ended)
+
+    @cached_property
+    def _markers(self) -> list[list[Form]]:
+        """How each marker is spelt, with and without a space before it."""
+        return [[Form((id,), ANYWHERE) for id in self.target.units(marker)] for marker in MARKERS]
+
+    def _improve(self, piece: Piece, best: Sequence[Hypothesis]) -> None:
+        """Give a piece the first hypothesis that has fewer faults than its translation."""
+        texts = self.target.decode([hypothesis.tokens for hypothesis in best])
+        for text, hypothesis in zip(texts, best, strict=True):
+            left = _faults(piece, hypothesis, text)
+            if left < piece.flags:
+                piece.best = [(text, hypothesis.score), *piece.best[1:]]
+                self._take(piece, hypothesis, left)
 
     # ── tags ──────────────────────────────────────────────────────────────────────────────────────────────────────
 

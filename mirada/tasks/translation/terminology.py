@@ -25,10 +25,7 @@ from mirada.data.batching import similar
 from mirada.data.language import UNSPACED
 from mirada.data.normalize import normalize
 from mirada.decoding import DecodeConfig
-from mirada.engines import Engine
-from mirada.engines.torch import TorchEngine
-from mirada.precision import arithmetic
-from mirada.tasks.translation.constrained import Constraints, Sought, Speller, search
+from mirada.tasks.translation.constrained import CELLS, Constraints, Sought, Speller, search
 from mirada.tasks.translation.glossary import Required, missing, places
 
 if TYPE_CHECKING:
@@ -43,8 +40,6 @@ LONGER, SHORTER = 1.2, 0.8
 """How much longer and shorter than the free translation one may be that is searched for."""
 SPARE = 3
 """How many more hypotheses of a search are looked at than are wanted."""
-CELLS = 1024
-"""Source tokens × hypotheses that are searched for together."""
 
 Best = list[tuple[str, float]]
 """Translations with their scores, best first."""
@@ -90,7 +85,7 @@ class _Placing:
 
     def __init__(self, translator: Translator, config: DecodeConfig):
         self.translator, self.config, self.speller = translator, config, Speller(translator.target)
-        self.engine = _torch(translator.engine)
+        self.engine = translator.engine
 
     def place(self, jobs: Sequence[_Job]) -> None:
         """Give every job as many translations as it has, with all terms where that can be done."""
@@ -117,9 +112,7 @@ class _Placing:
             for job, better in zip(jobs, replaced, strict=True)
         ]
         known = [one for one in sought if one is not None]
-        with arithmetic(self.engine.precision, self.engine.device):
-            for numbers in similar([len(one.source) for one in known], max(1, CELLS // self.config.beam)):
-                search(self.engine.network, self.engine.device, [known[number] for number in numbers], self.config)
+        search(self.engine, known, self.config)
         likely = [
             (job, text, score)
             for job, one in zip(jobs, sought, strict=True)
@@ -259,13 +252,6 @@ class _Placing:
         first = len(job.piece.tag)
         looked = attention[: len(target), first : first + len(source)]
         return np.asarray(rows @ looked @ columns.T, np.float32)
-
-
-def _torch(engine: Engine) -> TorchEngine:
-    """The engine whose network can be searched step by step."""
-    found = engine if isinstance(engine, TorchEngine) else getattr(engine, "fallback", None)
-    assert isinstance(found, TorchEngine)
-    return found
 
 
 _WORD = re.compile(rf"{UNSPACED.pattern}|(?:(?!{UNSPACED.pattern})\w)+(?:[-'’](?:(?!{UNSPACED.pattern})\w)+)*")

@@ -11,7 +11,7 @@ import pytest
 import mirada
 from mirada import Glossary
 from mirada.errors import DataError, UsageError
-from mirada.tasks.translation.constrained import Constraints, Form, Sought, Speller, search
+from mirada.tasks.translation.constrained import ANYWHERE, Constraints, Form, Sought, Speller, search
 from mirada.tasks.translation.glossary import Required, missing
 from mirada.tasks.translation.model import TranslationModel
 from mirada.tasks.translation.terminology import _place, _put
@@ -223,7 +223,7 @@ def test_the_search_finds_the_terms_and_ends_no_word_too_early(trained: Translat
     (source,) = trained.source_tokenizer.encode([CAT])
     constraints = Constraints([speller.forms("wolf", False), speller.forms("boat", False)], speller)
     sought = Sought(source, [], 30, -20.0, constraints)
-    search(trained.network, trained.device, [sought], trained.decode_config())
+    search(trained.translator.engine, [sought], trained.decode_config())
     text = trained.target_tokenizer.decode([sought.ended[0].tokens])[0]
     assert sorted(re.findall(r"\b(?:wolf|boat)\b", text)) == ["boat", "wolf"]
     assert [each.score for each in sought.ended] == sorted((each.score for each in sought.ended), reverse=True)
@@ -237,6 +237,15 @@ def test_a_term_that_goes_on_is_another_word(trained: TranslationModel) -> None:
         sought = Sought([5], ids, 5, -1.0, constraints)
         sought.start(0)
         assert constraints.lacking(sought.open[0].met) == lacking
+
+
+def test_a_marker_may_have_letters_after_it(trained: TranslationModel) -> None:
+    (ids,) = trained.target_tokenizer.encode(["cats"])
+    constraints = Constraints([[Form((ids[0],), ANYWHERE)]], Speller(trained.target_tokenizer))
+    sought = Sought([5], ids, 5, -1.0, constraints)
+    sought.start(0)
+    assert len(ids) > 1
+    assert constraints.lacking(sought.open[0].met) == 0
 
 
 def test_a_form_fits_its_place(trained: TranslationModel) -> None:

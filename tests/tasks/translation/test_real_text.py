@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from pathlib import Path
 
 import pytest
+import torch
 
 import mirada
+from mirada.data.masking import MARKERS
 from mirada.tasks.translation.model import TranslationModel
 from tests import toy
 from tests.command import refused, run
@@ -91,6 +94,23 @@ def test_words_of_the_source_that_a_translation_lacks_are_found(model: Translati
     assert "negro" in found.uncovered
     assert "tren" not in found.uncovered
     assert found.flags == ("uncovered",)
+
+
+@pytest.mark.parametrize(
+    "text", ["El gato ve el tren a las 12:30.", "Con Zubrowska, el gato ve el tren a las 12:30 (%s)."]
+)
+def test_what_the_model_would_drop_is_searched_for(model: TranslationModel, text: str) -> None:
+    forgetful = mirada.load(model.path, TranslationModel, engine="torch")
+    markers = [id for marker in MARKERS for id in forgetful.target_tokenizer.units(marker)]
+    reluctance = torch.zeros(forgetful.target_tokenizer.size)
+    reluctance[markers] = -25.0
+    hook = forgetful.network.output.register_forward_hook(lambda module, given, logits: logits + reluctance)
+    assert "lost" in forgetful.translate(text, recover=False).flags
+    found = forgetful.translate(text)
+    hook.remove()
+    assert "lost" not in found.flags
+    wanted = re.findall(r"\d\d:\d\d|Zubrowska|%s", text)
+    assert sorted(re.findall(r"\d\d:\d\d|Zubrowska|%s", found.text)) == sorted(wanted)
 
 
 def test_masking_can_be_turned_off(tmp_path: Path) -> None:
