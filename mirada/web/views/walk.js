@@ -1,7 +1,7 @@
 // The walk: one pass of the model, step by step, with its own numbers, for one word or as matrices.
 
 import {element, button, choice, segments} from "../elements.js";
-import {Walk} from "./walk_context.js";
+import {Walk, canBeWalked} from "./walk_context.js";
 import {transformerWalk} from "./walk_transformer.js";
 import {recurrentWalk} from "./walk_recurrent.js";
 import {FigureMaker} from "./walk_figure.js";
@@ -43,20 +43,33 @@ export class WalkView {
       element("div", {class: "walk-body"}, this.contents, this.steps, this.panel.element), this.stepper);
     document.addEventListener("walk", ({detail}) => this.element.isConnected && this.#show(this.#current + detail));
     new ResizeObserver(() => this.#resized()).observe(this.steps);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#maker?.refresh());
   }
 
   async update(state) {
     const trace = await this.app.trace();
     const before = this.#walk;
+    if (!canBeWalked(trace)) return this.#nothing();
     this.#walk = new Walk(this.app.entry, trace, state);
     this.vocabulary = Vocabulary.of(this.app.entry, this.#walk.side === "source" ? "source" : "target");
-    const key = JSON.stringify([state.walk_part, state.walk_layer, state.walk_head, state.walk_token, state.walk_matrices, state.lang]);
-    if (before?.trace === trace && this.key === key) return this.#goTo(state.walk_step, false);
+    const {walk_part: part, walk_layer: layer, walk_head: head, walk_token: token, walk_matrices: matrices} = state;
+    const key = JSON.stringify([part, layer, head, token, matrices, this.app.shell.colours]);
+    if (before?.trace === trace && this.key === key) return;
     this.key = key;
+    this.stepper.hidden = false;
     this.#drawControls(state);
     this.#drawSteps(state);
+    this.#goTo(state.walk_step, before === null && state.walk_step !== "");
     if (before && before.trace !== trace) await this.panel.renew();
+  }
+
+  /** A recorded sentence may have been kept without its inner numbers. */
+  #nothing() {
+    this.#walk = null;
+    this.key = "";
+    this.controls.replaceChildren();
+    this.contents.replaceChildren();
+    this.steps.replaceChildren(element("p", {class: "note"}, this.app.t("walk.nothing")));
+    this.stepper.hidden = true;
   }
 
   // ── what is walked through ──────────────────────────────────────────────────────────────────────────────────────
@@ -64,18 +77,32 @@ export class WalkView {
   #drawControls(state) {
     const {app} = this;
     const walk = this.#walk;
-    const numbered = (count, key) => Array.from({length: count}, (_, n) => [n, app.t(key, {number: n + 1})]);
+    const numbered = (count) => Array.from({length: count}, (_, n) => [n, String(n + 1)]);
     const parts = walk.parts.map(({id}) => [id, app.t(`walk.part.${id}`)]);
-    const heads = walk.recurrent ? [[0, app.t("walk.forward")], [1, app.t("walk.backward")]] : numbered(walk.H, "walk.number");
+    const ways = [[0, app.t("walk.forward")], [1, app.t("walk.backward")]];
     const tokens = walk.rows.map((piece, row) => [row, `${row + 1}  ${piece}`]);
-    this.controls.replaceChildren(
-      ...(parts.length > 1 ? [segments(app.t("walk.part"), parts, walk.part, (id) => app.set({walk_part: id, walk_layer: 0, walk_head: 0, walk_token: 0}))] : []),
-      ...(walk.layers > 1 ? [choice(app.t("walk.layer"), numbered(walk.layers, "walk.number"), walk.layer, (n) => app.set({walk_layer: Number(n)}))] : []),
-      ...(walk.H > 1 ? [choice(app.t(walk.recurrent ? "walk.direction" : "walk.head"), heads, walk.head, (n) => app.set({walk_head: Number(n)}))] : []),
-      choice(app.t("walk.token"), tokens, walk.token, (n) => app.set({walk_token: Number(n)})),
-      segments(app.t("walk.as"), [[false, app.t("walk.as.word")], [true, app.t("walk.as.matrices")]], state.walk_matrices,
-        (value) => app.set({walk_matrices: value})),
-    );
+    const shown = [[false, app.t("walk.as.word")], [true, app.t("walk.as.matrices")]];
+    const chosen = (key) => (value) => app.set({[key]: Number(value)});
+    const afresh = {walk_layer: 0, walk_head: 0, walk_token: 0};
+    const controls = [
+      parts.length > 1 && segments(app.t("walk.part"), parts, walk.part, (id) => app.set({...afresh, walk_part: id})),
+      walk.layers > 1 && choice(app.t("walk.layer"), numbered(walk.layers), walk.layer, chosen("walk_layer")),
+      walk.H > 1 && (walk.recurrent
+        ? choice(app.t("walk.direction"), ways, walk.head, chosen("walk_head"))
+        : choice(app.t("walk.head"), numbered(walk.H), walk.head, chosen("walk_head"))),
+      choice(app.t("walk.token"), tokens, walk.token, chosen("walk_token")),
+      segments(app.t("walk.as"), shown, state.walk_matrices, (value) => app.set({walk_matrices: value})),
+    ];
+    const place = [...this.controls.querySelectorAll("select, button")].indexOf(document.activeElement);
+    this.controls.replaceChildren(...controls.filter(Boolean));
+    if (place >= 0) this.#focusControl(place);
+  }
+
+  /** The controls are made anew with each change: who was at one of them stays there. */
+  #focusControl(place) {
+    const found = this.controls.querySelectorAll("select, button")[place];
+    const group = found?.closest("[role=radiogroup]");
+    (group?.querySelector("[aria-checked=true]") ?? found)?.focus();
   }
 
   #drawSteps(state) {
@@ -97,7 +124,6 @@ export class WalkView {
     this.steps.replaceChildren(...sections.map((section) => this.#section(section)));
     for (const {element: shown} of this.#steps) this.#drawing.observe(shown);
     this.#drawContents(sections);
-    this.#goTo(state.walk_step, state.walk_step !== "");
   }
 
   #section({key, words, steps}) {
@@ -111,9 +137,12 @@ export class WalkView {
   #step(step) {
     const {app} = this;
     const number = this.#steps.length;
-    const made = element("article", {class: "walk-step", id: `step-${step.id}`, tabindex: -1, "aria-labelledby": `title-${step.id}`},
-      element("h3", {id: `title-${step.id}`}, element("span", {class: "step-number"}, String(number + 1)), app.t(`walk.${step.key}`, step.words)),
-      step.formula ? element("div", {class: "step-formula"}, step.formula.split("   ").map((one) => formula(one)), element("span", {class: "shapes"}, step.shapes)) : null,
+    const title = `title-${step.id}`;
+    const made = element("article", {class: "walk-step", id: `step-${step.id}`, tabindex: -1, "aria-labelledby": title},
+      element("h3", {id: title}, element("span", {class: "step-number"}, String(number + 1)),
+        app.t(`walk.${step.key}`, step.words)),
+      step.formula ? element("div", {class: "step-formula"}, step.formula.split("   ").map((one) => formula(one)),
+        element("span", {class: "shapes"}, step.shapes)) : null,
       step.off ? element("p", {class: "switched-off"}, app.t(`walk.off.${step.off}`)) : null,
       element("p", {class: "step-text"}, app.t(`walk.${step.key}.text`, step.words)),
       this.#placeFor(step));
@@ -130,7 +159,9 @@ export class WalkView {
   }
 
   #seen(entries) {
-    for (const {target, isIntersecting} of entries) if (isIntersecting) this.#draw(this.#steps.find((one) => one.element === target));
+    for (const {target, isIntersecting} of entries) {
+      if (isIntersecting) this.#draw(this.#steps.find((one) => one.element === target));
+    }
   }
 
   #draw(one) {
@@ -196,7 +227,8 @@ export class WalkView {
     this.previous.disabled = number <= 0;
     this.next.disabled = number >= count - 1;
     const step = this.#steps[number]?.step;
-    this.where.textContent = step ? `${number + 1} / ${count}  ${app.t(`walk.${step.key}`, step.words)}` : "";
+    const name = step ? app.t(`walk.${step.key}`, step.words) : "";
+    this.where.replaceChildren(`${number + 1} / ${count} `, element("span", {class: "step-name"}, name));
   }
 
   // ── numbers ─────────────────────────────────────────────────────────────────────────────────────────────────────
