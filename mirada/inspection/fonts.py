@@ -34,7 +34,7 @@ def styled(texts: Iterable[str], keeps_text: bool = False) -> Iterator[Callable[
     import matplotlib
 
     families, missing = choose_fonts(frozenset("".join(map(drawable, texts))))
-    settings: dict[str, Any] = {
+    settings: Any = {
         "font.family": list(families),
         "text.parse_math": False,  # a dollar sign is a dollar sign
         "svg.hashsalt": "mirada",  # the same picture has the same bytes

@@ -362,7 +362,7 @@ class TranslationModel(Explaining, GenerativeModel):
         return {**decode, "n_best": min(wanted, self.decode_config(**decode).beam)}
 
     def passes(  # type: ignore[override]
-        self, text: str, target: str | None = None, *, to: str | None = None, **decode: Unpack[DecodeOptions]
+        self, text: str, /, target: str | None = None, *, to: str | None = None, **decode: Unpack[DecodeOptions]
     ) -> list[Pass]:
         """The passes for one sentence: on each of its n best translations, or on the translation that is given."""
         piece, chosen = self._chosen(text, target, to, decode)
