@@ -39,15 +39,15 @@ export class Keys {
 
   #action(key) {
     const {app} = this;
-    const {layer, head, words} = app.values;
+    const {words} = app.values;
     if (/^[1-9]$/.test(key)) return () => app.shell.goTo(Number(key) - 1);
     return {
       "/": () => app.shell.input.focus(), "?": () => this.open(), t: () => app.shell.nextTheme(), l: () => app.shell.copyLink(),
       w: () => app.set({words: !words}),
       n: () => document.dispatchEvent(new CustomEvent("walk", {detail: 1})),
       p: () => document.dispatchEvent(new CustomEvent("walk", {detail: -1})),
-      "[": () => app.set({layer: Math.max(-1, layer - 1)}), "]": () => app.set({layer: layer + 1}),
-      "{": () => app.set({head: Math.max(-1, head - 1)}), "}": () => app.set({head: head + 1}),
+      "[": () => app.view.move?.(-1, 0), "]": () => app.view.move?.(1, 0),
+      "{": () => app.view.move?.(0, -1), "}": () => app.view.move?.(0, 1),
     }[key];
   }
 }

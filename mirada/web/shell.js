@@ -7,6 +7,7 @@ import {summaryOf} from "./views/predict.js";
 import {ProofView} from "./views/proof.js";
 import {Keys} from "./keys.js";
 
+const LONG_TEXT = 200; // characters, from which on a text is set smaller
 const THEMES = ["auto", "light", "dark"];
 
 export class Shell {
@@ -99,7 +100,8 @@ export class Shell {
       text = summaryOf(app, await app.computed(app.model, "predict", app.text, {switches: app.values.switches}));
     }
     if (this.output.textContent !== text) this.output.textContent = text;
-    const notes = app.entry.task === "translation" ? notesOn(app.text) : [];
+    this.output.classList.toggle("long", text.length > LONG_TEXT);
+    const notes = app.entry.task === "translation" && !app.entry.recorded ? notesOn(app.text) : [];
     this.notes.replaceChildren(...notes.map((key) => element("li", {}, app.t(key))));
     this.notes.hidden = notes.length === 0;
   }
@@ -158,6 +160,7 @@ export class Shell {
   /** As high as its text. */
   #fit() {
     if (this.input.tagName !== "TEXTAREA") return;
+    this.input.classList.toggle("long", this.input.value.length > LONG_TEXT);
     this.input.style.height = "auto";
     this.input.style.height = `${this.input.scrollHeight}px`;
   }

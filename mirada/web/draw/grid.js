@@ -23,6 +23,8 @@ export class MapGrid {
     if (rows !== this.rows || drawn !== this.drawn) {
       Object.assign(this, {rows, drawn, columns: rows[0].cells.length});
       this.element.style.setProperty("--columns", this.columns);
+      this.element.classList.toggle("wide", this.columns > 6);
+      this.element.classList.toggle("widest", this.columns > 10);
       const colours = pageColours();
       this.element.replaceChildren(...rows.flatMap(({cells, title}) => [
         title ? element("div", {class: "row-title"}, title) : null,

@@ -23,8 +23,7 @@ export class AttentionView {
   };
 
   static fits(app) {
-    const {architecture, config} = app.entry;
-    return architecture !== "bag" && !(architecture.startsWith("seq2seq") && config.attention === "none" && config.name === "");
+    return app.entry.architecture !== "bag";
   }
 
   constructor(app) {
@@ -49,6 +48,7 @@ export class AttentionView {
     const parts = [...this.looks.map(({part}) => part), ...(cells.length ? ["gates"] : [])];
     if (parts.length === 0) return this.element.replaceChildren(element("p", {class: "note"}, app.t("attention.none")));
     this.part = parts.includes(state.part) ? state.part : parts[0];
+    this.shape = ["lines", "heads"].includes(state.figure) ? state.figure : "map";
     this.#showTools(parts, state);
     if (this.part === "gates") {
       this.gates.show(cells, trace, unitsOf(app.entry), state);
@@ -58,12 +58,21 @@ export class AttentionView {
     }
   }
 
-  #showTools(parts, {figure, words, stretch}) {
+  /** Go to another layer or head, by the keyboard; after the last there is the mean. */
+  move(layers, heads) {
+    const looks = this.looks?.find(({part}) => part === this.part);
+    if (!looks) return;
+    const step = (value, by, count) => (count === 1 ? 0 : ((value + 1 + by + count + 1) % (count + 1)) - 1);
+    const [layer, head] = this.chosen;
+    this.app.set({layer: step(layer, layers, looks.layers), head: step(head, heads, looks.heads)});
+  }
+
+  #showTools(parts, {words, stretch}) {
     const {app} = this;
     const options = (prefix, keys) => keys.map((key) => [key, app.t(`${prefix}.${key}`)]);
     const all = [segments(app.t("part"), options("part", parts), this.part, (part) => app.set({part, token: -1}))];
     if (this.part !== "gates") {
-      all.push(segments(app.t("figure"), options("figure", ["map", "lines", "heads"]), figure, (one) => app.set({figure: one})));
+      all.push(segments(app.t("figure"), options("figure", ["map", "lines", "heads"]), this.shape, (one) => app.set({figure: one})));
       all.push(checkbox(app.t("words"), words, (on) => app.set({words: on, token: -1})));
       all.push(checkbox(app.t("stretch"), stretch, (on) => app.set({stretch: on})));
     }
@@ -89,9 +98,9 @@ export class AttentionView {
     };
     const caption = element("h2", {}, about.title);
     this.element.replaceChildren(this.tools, element("div", {class: "looks"}, this.grid.element, this.figure));
-    if (state.figure === "heads") return this.#showHeads(looks, labels, about, state, caption);
-    const shown = state.figure === "lines" ? this.lines : this.map;
-    this.figure.replaceChildren(caption, shown.element, element("p", {class: "hint"}, app.t(`hint.${state.figure === "lines" ? "lines" : "map"}`)));
+    if (this.shape === "heads") return this.#showHeads(looks, labels, about, state, caption);
+    const shown = this.shape === "lines" ? this.lines : this.map;
+    this.figure.replaceChildren(caption, shown.element, element("p", {class: "hint"}, app.t(`hint.${this.shape}`)));
     if (shown === this.lines) shown.show(matrix, about, state.token);
     else shown.show(matrix, about);
   }
@@ -118,12 +127,12 @@ export class AttentionView {
 
   #choose(value) {
     const [layer, head] = value.split(" ").map(Number);
-    this.app.set({layer, head, figure: this.app.values.figure === "heads" ? "map" : this.app.values.figure});
+    this.app.set({layer, head, figure: this.shape === "heads" ? "map" : this.shape});
   }
 
   #shown() {
     if (this.part === "gates") return this.gates.figure;
-    return {map: this.map, lines: this.lines, heads: this.heads}[this.app.values.figure] ?? this.map;
+    return {map: this.map, lines: this.lines, heads: this.heads}[this.shape];
   }
 
   #fileName() {

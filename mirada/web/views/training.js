@@ -17,7 +17,7 @@ export class TrainingView {
   #kept = new Map(); // model → its snapshots
 
   static id = "training";
-  static defaults = {moment: -1, place: "-1 -1", grouped: false}; // which snapshot (−1: the last), layer and head, words
+  static defaults = {moment: -1, place: "-1 -1"}; // which snapshot (−1: the last), layer and head
 
   static fits(app) {
     return Boolean(app.entry.training);
@@ -32,7 +32,7 @@ export class TrainingView {
     this.counter = element("output");
     this.play = button("▶", () => this.#toggle(), {"aria-label": app.t("play")});
     this.caption = element("h2");
-    const words = checkbox(app.t("words"), false, (grouped) => app.set({grouped}));
+    const words = checkbox(app.t("words"), false, (on) => app.set({words: on}));
     const stretch = checkbox(app.t("stretch"), false, (on) => app.set({stretch: on}));
     this.words = words.querySelector("input");
     this.stretch = stretch.querySelector("input");
@@ -53,16 +53,16 @@ export class TrainingView {
     this.slider.value = this.at;
     this.slider.setAttribute("aria-valuetext", app.t("training.at", {step: this.steps[this.at]}));
     this.counter.textContent = app.t("training.of", {step: this.#count(this.steps[this.at]), last: this.#count(this.steps.at(-1))});
-    this.words.checked = state.grouped;
+    this.words.checked = state.words;
     this.stretch.checked = state.stretch;
     const now = looks[this.at];
     const [layer, head] = this.#place(state.place, now);
-    const {rows, most} = smallMaps(app, now, state.grouped, state.stretch);
+    const {rows, most} = smallMaps(app, now, state.words, state.stretch);
     this.grid.show(rows, `${layer} ${head}`);
     this.grid.element.hidden = now.layers * now.heads === 1;
-    const labels = now.labels(state.grouped);
+    const labels = now.labels(state.words);
     this.caption.textContent = app.t("training.title", {step: this.#count(this.steps[this.at]), place: placeName(app, layer, head)});
-    this.map.show({...now.matrix(layer < 0 ? null : layer, head < 0 ? null : head, state.grouped), most}, {
+    this.map.show({...now.matrix(layer < 0 ? null : layer, head < 0 ? null : head, state.words), most}, {
       rowLabels: labels.rows, columnLabels: labels.columns, rowTitle: app.t("row.cross"), columnTitle: app.t("looksAt"),
       legend: app.t("weight"), title: this.caption.textContent,
     });
