@@ -50,8 +50,8 @@ def predicted(model: Explored, trace: Trace) -> dict[str, Any] | None:
         ranked = [_ranked(names, row, len(names)) for row in np.atleast_2d(rows)]
         if task == "classification":
             return {"labels": ranked[0]}
-        words = trace.tokens["word"].pieces
-        return {"tags": [{"token": word, **all[0], "labels": all} for word, all in zip(words, ranked, strict=True)]}
+        tagged = zip(trace.tokens["word"].pieces, ranked, strict=True)
+        return {"tags": [{"token": word, **labels[0], "labels": labels} for word, labels in tagged]}
     tokenizer = tokenizers_of(model.preprocessor)[0]
     pieces = tokenizer.pieces(range(tokenizer.size))
     if task == "language_model":

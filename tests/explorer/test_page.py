@@ -221,7 +221,7 @@ def test_sentences_that_the_model_cannot_read_are_refused(
 ) -> None:
     for options in ({"sentence": sentence}, {"traces": [SENTENCE, sentence]}):
         with pytest.raises(InputError) as refused:
-            trained.explore(tmp_path / "x.html", **options)  # type: ignore[arg-type]
+            trained.explore(tmp_path / "x.html", **options)
         assert "\n" not in str(refused.value)
     with pytest.raises(InputError, match=what):
         trained.explore(tmp_path / "x.html", sentence=sentence)

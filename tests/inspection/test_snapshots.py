@@ -14,7 +14,9 @@ from mirada import TranslationModel, bundle
 from mirada.errors import BundleError
 from mirada.inspection.snapshots import Snapshot, dump_history, load_history
 
-EXAMPLE = Snapshot([" a", " b", "</s>"], [" c", "</s>"], ["decoder.0.cross", "decoder.1.cross"], torch.zeros(2, 4, 2, 3))
+EXAMPLE = Snapshot(
+    [" a", " b", "</s>"], [" c", "</s>"], ["decoder.0.cross", "decoder.1.cross"], torch.zeros(2, 4, 2, 3)
+)
 TAKEN = {step: torch.full((2, 4, 2, 3), 1 / 3, dtype=torch.float16) for step in (50, 0, 25)}
 ABOUT = {"steps": [0, 25, 50], "source": EXAMPLE.source, "target": EXAMPLE.target, "paths": EXAMPLE.paths}
 

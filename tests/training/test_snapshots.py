@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -21,7 +22,7 @@ def guess(model: nn.Module) -> Tensor:
     return model.guess.detach().clone()[None]
 
 
-def watched(batches: Batches, folder: Path, **config: object) -> Training[nn.Module]:
+def watched(batches: Batches, folder: Path, **config: Any) -> Training[nn.Module]:
     run, _ = training(batches, folder, model=Mean(), **config)
     run.snapshot = guess
     return run
@@ -71,7 +72,7 @@ def test_training_is_the_same_with_and_without_them(batches: Batches, tmp_path: 
 
 
 def test_a_resumed_run_has_the_same(batches: Batches, tmp_path: Path) -> None:
-    config = {"steps": 120, "validate_every": 20, "checkpoint_every": 15}
+    config: dict[str, Any] = {"steps": 120, "validate_every": 20, "checkpoint_every": 15}
     whole = watched(batches, tmp_path / "whole", **config)
     whole.run()
     interrupted = watched(batches, tmp_path / "stopped", **config)
