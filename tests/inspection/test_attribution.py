@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import isnan, nan
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -65,13 +66,14 @@ def test_gradient_times_input_is_what_autograd_says() -> None:
 def test_one_backward_pass_has_the_gradients_of_every_token(kind: str, tie: str) -> None:
     """Token by token: the embeddings as a leaf, the network run by hand from them."""
     torch.manual_seed(0)
+    network: Any
     if kind == "transformer":
         network = Transformer(
             TransformerConfig(width=8, heads=2, encoder_layers=1, decoder_layers=1, feed_forward=16, tie=tie),
             Sizes(12, 12),
-        ).eval()  # type: ignore[arg-type]
+        ).eval()
     else:
-        network = Seq2Seq(Seq2SeqConfig(width=8, attention="additive", attend=kind, tie=tie), 12, 12).eval()  # type: ignore[arg-type,assignment]
+        network = Seq2Seq(Seq2SeqConfig(width=8, attention="additive", attend=kind, tie=tie), 12, 12).eval()
     batch = collate_pairs([[3, 4, 5]], [[6, 7]])
     found = of_source(network, batch)
     assert found.shape == (3, 4)
