@@ -60,9 +60,10 @@ def run(out: Path, minutes: float, threads: int | None, console: Console) -> Non
 
 def look_inside(model: TranslationModel, out: Path, console: Console) -> None:
     """Draw what the model looks at, and write the page in which it runs."""
-    shown = builtin.notes("es", "en")[0].source
-    model.attend(shown).draw(out / "attention.png")
-    page = model.explore(out / "translator.html", sentence=shown)
+    sentences = [example.source for example in builtin.notes("es", "en")]
+    model.attend(sentences[0]).draw(out / "attention.png")
+    longest = max(sentences, key=lambda text: len(text.split()))  # in which "it" refers to a word far away
+    page = model.explore(out / "translator.html", sentence=longest)
     console.line(
         f"\npictures: {model.path / 'curves.png'} (how it learned), {out / 'attention.png'} (what it looks at)\n"
         f"the model itself, running in your browser: open {page.path} ({page.size / 1e6:.1f} MB, needs no network)"

@@ -45,7 +45,8 @@ def test_its_policy_allows_its_own_script_and_style_and_no_request(file: PageFil
     assert rules["worker-src"] == "blob:"
     assert not {"connect-src", "frame-src", "font-src", "media-src", "object-src"} & rules.keys()
     assert rules["img-src"] == "data: blob:"
-    assert not {"link", "img", "iframe", "object", "base"} & set(file.tags)
+    assert not {"iframe", "object", "base", "form"} & set(file.tags)
+    assert all(address.startswith("data:") for address in file.addresses)
 
 
 def test_it_has_all_of_the_model(file: PageFile, trained: TranslationModel) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +94,7 @@ def test_of_many_those_stay_that_are_evenly_spaced() -> None:
     steps = sorted(some.taken)
     assert len(steps) == MOST
     assert (steps[0], steps[-1]) == (0, 20_000)
-    ratios = [(after + 25) / (before + 25) for before, after in zip(steps, steps[1:], strict=False)]
+    ratios = [(after + 25) / (before + 25) for before, after in pairwise(steps)]
     assert max(ratios[1:]) / min(ratios[1:]) < 2.5  # evenly on a logarithmic scale, as far as there were any
     assert float(some.taken[20_000]) == 2.0
 
