@@ -19,6 +19,7 @@ export class WalkView {
   #current = 0;
   #drawing = null; // draws the figures of steps that come into view
   #width = 0;
+  #arriving = false; // whether the step of the state is to be gone to
 
   static fits(app) {
     const walked = ({kind}) => ["stack", "recurrent"].includes(kind);
@@ -53,13 +54,19 @@ export class WalkView {
     this.vocabulary = Vocabulary.of(this.app.entry, this.#walk.side === "source" ? "source" : "target");
     const {walk_part: part, walk_layer: layer, walk_head: head, walk_token: token, walk_matrices: matrices} = state;
     const key = JSON.stringify([part, layer, head, token, matrices, this.app.shell.colours]);
-    if (before?.trace === trace && this.key === key) return;
+    if (before?.trace === trace && this.key === key) return this.#arrive(state, false);
     this.key = key;
     this.stepper.hidden = false;
     this.#drawControls(state);
     this.#drawSteps(state);
-    this.#goTo(state.walk_step, before === null && state.walk_step !== "");
+    this.#arrive(state, before === null && state.walk_step !== "");
     if (before && before.trace !== trace) await this.panel.renew();
+  }
+
+  /** Mark the step of the state, and go there if the reader is to arrive at it. */
+  #arrive(state, first) {
+    this.#goTo(state.walk_step, first || this.#arriving);
+    this.#arriving = false;
   }
 
   /** A recorded sentence may have been kept without its inner numbers. */
@@ -108,7 +115,7 @@ export class WalkView {
   #drawSteps(state) {
     const {app} = this;
     const walk = this.#walk;
-    const sections = walk.recurrent ? recurrentWalk(walk) : transformerWalk(walk);
+    const sections = sectionsOf(walk);
     this.#width = this.steps.clientWidth;
     this.#maker = new FigureMaker(walk, {
       matrices: state.walk_matrices,
@@ -218,8 +225,12 @@ export class WalkView {
     this.#current = number;
     this.#steps.forEach(({element: shown}, n) => shown.classList.toggle("current", n === number));
     for (const entry of this.contents.querySelectorAll("button")) {
-      if (Number(entry.dataset.step) === number) entry.setAttribute("aria-current", "step");
-      else entry.removeAttribute("aria-current");
+      if (Number(entry.dataset.step) !== number) {
+        entry.removeAttribute("aria-current");
+        continue;
+      }
+      entry.setAttribute("aria-current", "step");
+      this.contents.scrollTop = entry.offsetTop - this.contents.clientHeight / 2;
     }
     const count = this.#steps.length;
     this.previous.textContent = `← ${app.t("walk.previous")}`;
@@ -240,11 +251,20 @@ export class WalkView {
     return app.computed(app.model, "explain", path, index, {text: app.text, target, switches, to: app.into});
   }
 
-  /** Go to the step that shows a number, if this walk has one. */
+  /** Go to the step that makes a number, in whatever part, layer and head it is. */
   #find(place) {
-    const shows = ({view, rows}) => view?.place && view.path === place.path && (rows === "all" || typeof rows === "string");
-    const number = this.#steps.findIndex(({step}) => step.equations.some((lines) => shows(lines.at(-1))));
-    if (number >= 0) this.#show(number);
+    const {app} = this;
+    const wanted = whereIs(place, this.#walk);
+    const walk = new Walk(app.entry, this.#walk.trace, {...app.values, ...wanted});
+    const makes = (line) => line.view?.place(0, 0)?.path === place.path;
+    const steps = sectionsOf(walk).flatMap(({steps: own}) => own);
+    const step = steps.find(({equations}) => equations.some((lines) => makes(lines.at(-1))));
+    if (!step) return;
+    const line = step.equations.flat().findLast(makes);
+    const row = place.index.at(-2);
+    this.#arriving = true;
+    app.set({...wanted, walk_step: step.id, ...(line.rows === "one" && row !== undefined ? {walk_token: row} : {})});
+    if (this.#arriving) this.#goTo(step.id, true);
   }
 
   #format(value, digits) {
@@ -268,6 +288,24 @@ export class WalkView {
 const DRAWN_AFTER = 250; // milliseconds: until then, the figures around a step are drawn and have found their height
 const SIGNS_WIDTH = 112; // pixels, of the symbols at the left of a line; on a narrow screen they are above it
 const FIGURE_PADDING = 34;
+
+/** The sections of a walk, as its architecture has them. */
+function sectionsOf(walk) {
+  return walk.recurrent ? recurrentWalk(walk) : transformerWalk(walk);
+}
+
+/** The values of the state by which a walk comes to a number of the trace. */
+function whereIs({path, index}, walk) {
+  const [first, number, inner] = path.split(".");
+  const sides = {source: "encoder", encoder: "encoder", recurrent: "recurrent"};
+  const stays = first === "positions" || (walk.part === "cross" && inner === "cross");
+  const stack = sides[first] ?? (walk.parts.some(({id}) => id === "decoder") ? "decoder" : walk.part);
+  const found = {walk_part: stays || !walk.side ? walk.part : stack, walk_head: walk.head, walk_layer: walk.layer};
+  if (/^\d+$/.test(number ?? "")) found.walk_layer = Number(number);
+  if (inner === "forward" || inner === "backward") found.walk_head = Number(inner === "backward");
+  else if (index.length === 3 && first !== "attention") found.walk_head = index[0];
+  return found;
+}
 
 /** How much room the numbers of a figure have. */
 function figureWidth(width) {
