@@ -147,12 +147,16 @@ def correlations(aligner: Aligner, pairs: Sequence[Pair], reading: Reading) -> N
     """The mean rank correlations of attention with the other measures."""
     for which in dict.fromkeys((aligner.among("mean", "mean", "chosen")[0], reading)):
         values: dict[str, list[float]] = {}
+        first: dict[str, list[float]] = {}
         for pair in pairs:
             found = attribute(aligner, pair, reading=which)
             for name in found.measures:
                 values.setdefault(name, []).extend(one for one in found.correlation(name) if not isnan(one))
-        shown = ", ".join(f"{name} {np.mean(each):+.2f} (sd {np.std(each):.2f})" for name, each in values.items())
-        print(f"    ρ of attention ({which}) over {len(pairs)} pairs' target words: {shown}", flush=True)
+                first.setdefault(name, []).extend([found.same_first(name)] * len(found.target))
+        print(f"    attention ({which}) of the target words of {len(pairs)} pairs", flush=True)
+        for name, each in values.items():
+            same = f"the same source word is first for {np.mean(first[name]):.0%}"
+            print(f"        with {name}: mean ρ {np.mean(each):+.2f} (sd {np.std(each):.2f}), {same}", flush=True)
 
 
 def apart(bundles: Sequence[Path], file: Path, sentences: int) -> None:
