@@ -50,7 +50,7 @@ class Explored(Protocol):
     def network(self) -> nn.Module: ...
     @property
     def parameters(self) -> int: ...
-    def trace(self, text: Any, /) -> Trace: ...
+    def trace(self, text: Any, /, **options: Any) -> Trace: ...
 
 
 @dataclass
@@ -70,7 +70,7 @@ def pack(model: Explored, sentence: str | None, precision: Precision | None) -> 
     found.entry |= {"precision": precision, "aliases": aliases_of(model.network)}
     found.blobs["weights"] = packed(weights_file(model.network, precision))
     with rounded(model.network, precision):
-        trace = model.trace(sentence)
+        trace = model.trace(sentence, **first_direction(model))
     target = None if trace.target is None else [id for id in trace.tokens["target"].ids if id != EOS]
     text = _as_read(model.preprocessor, trace)
     found.entry["proof"] = {"text": text, "target": target, "source": trace.source, "output": trace.output}
@@ -182,6 +182,12 @@ def _directions(model: Explored) -> dict[str, Any]:
     ways: Sequence[str] = directions.codes if directions is not None else ()
     found["directions"] = [_direction(directions, to) for to in ways] or None
     return found
+
+
+def first_direction(model: Explored) -> dict[str, str]:
+    """The direction that the page takes unless another is chosen, as an option of `trace`; none if there is but one."""
+    directions = getattr(model, "directions", None)
+    return {"to": directions.codes[0]} if directions is not None and directions.codes else {}
 
 
 def _direction(directions: Any, to: str) -> dict[str, Any]:

@@ -174,6 +174,10 @@ def test_two_models_stand_in_one_page(trained: TranslationModel, both_ways: Tran
 
 def test_a_model_of_two_directions_says_how_each_is_asked_for(both_ways: TranslationModel, tmp_path: Path) -> None:
     both_ways.explore(tmp_path / "both.html", sentence="el gato ve el tren")
+    both_ways.explore(tmp_path / "unclear.html", sentence="42")  # of no language: the first direction is taken
+    both_ways.explore(tmp_path / "recorded.html", traces=["42", "the cat sees the train"])
+    said = PageFile(tmp_path / "recorded.html").entries[0]["recorded"]
+    assert [sentence["source"][0] for sentence in said] == ["<to:en>", "<to:es>"]
     (entry,) = PageFile(tmp_path / "both.html").entries
     tags = both_ways.source_tokenizer.tags
     assert entry["directions"] == [

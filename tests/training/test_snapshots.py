@@ -110,6 +110,7 @@ def test_other_pictures_take_the_place_of_the_earlier_ones() -> None:
     "tensors",
     [
         {"first": torch.zeros(2, dtype=torch.float16)},
+        {"0" * 5000: torch.zeros(2, dtype=torch.float16)},
         {"00000200": torch.zeros(2, dtype=torch.float16)},
         {"00000000": torch.zeros(2)},
         {"00000000": torch.zeros(2, dtype=torch.float16), "00000025": torch.zeros(3, dtype=torch.float16)},
