@@ -20,6 +20,12 @@ function furnished(made, attributes, children) {
   return made;
 }
 
+/** Put children into an element, unless they are there: what has the focus keeps it. */
+export function arrange(parent, children) {
+  const same = children.length === parent.childNodes.length && children.every((child, i) => child === parent.childNodes[i]);
+  if (!same) parent.replaceChildren(...children);
+}
+
 /** A button with a text, and a longer label for those who hear it. */
 export function button(text, action, attributes = {}) {
   return element("button", {type: "button", onclick: action, ...attributes}, text);

@@ -71,11 +71,11 @@ export function looksIn(trace, units) {
   return found;
 }
 
-/** The pieces beside the rows and the columns. A decoder reads what comes before the token that it chooses. */
+/** The pieces beside the rows and the columns. A decoder chooses a token (a row) and looks at those it has read. */
 function piecesOf(part, {source, target}, [, rows, columns]) {
   const read = target ? ["<s>", ...target.slice(0, -1)] : source;
   if (part === "encoder") return [fitted(source, rows), fitted(source, columns)];
-  if (part === "decoder") return [fitted(read, rows), fitted(read, columns)];
+  if (part === "decoder") return [fitted(target ?? read, rows), fitted(read, columns)];
   return [fitted(target, rows), fitted(source, columns)];
 }
 

@@ -38,6 +38,7 @@ export class Shell {
       element("footer", {}, this.proof.element, this.facts, element("p", {}, app.t("offline"))),
       this.keys.dialog());
     this.modelNumber = null;
+    this.#showModel();
   }
 
   #sentence() {
@@ -59,15 +60,7 @@ export class Shell {
   /** Show which model, sentence and view are chosen. */
   update() {
     const {app} = this;
-    if (this.modelNumber !== app.model.number) {
-      this.modelNumber = app.model.number;
-      this.#fillHeader();
-      this.#fillFacts();
-    }
-    this.input.placeholder = app.entry.sentence;
-    const typing = document.activeElement === this.input;
-    if (!typing && this.input.value.trim() !== app.text) this.input.value = app.text;
-    this.#fit();
+    this.#showModel();
     const views = app.fitting;
     const current = views.find((view) => view.id === app.values.view) ?? views[0];
     const focused = this.tabs.contains(document.activeElement);
@@ -80,6 +73,20 @@ export class Shell {
     this.tabs.scrollLeft = selected.offsetLeft - (this.tabs.clientWidth - selected.offsetWidth) / 2; // on a phone
     this.panel.setAttribute("aria-labelledby", `tab-${current.id}`);
     this.proof.update();
+  }
+
+  /** What is known of the model before it is open, and the sentence. */
+  #showModel() {
+    const {app} = this;
+    if (this.modelNumber !== app.model.number) {
+      this.modelNumber = app.model.number;
+      this.#fillHeader();
+      this.#fillFacts();
+    }
+    this.input.placeholder = app.entry.sentence;
+    const typing = document.activeElement === this.input;
+    if (!typing && this.input.value.trim() !== app.text) this.input.value = app.text;
+    this.#fit();
   }
 
   /** Put a view's element below the tabs. */

@@ -32,16 +32,23 @@ export function isSpecial(piece) {
 export function wordsOf(pieces, unit) {
   const words = [];
   let text = ""; // what the pieces before this one say
+  let last = ""; // the last of them
   pieces.forEach((piece, place) => {
     const said = unit === "wordpieces" ? (piece.startsWith("##") ? piece.slice(2) : ` ${piece}`) : piece;
     const alone = isSpecial(piece) || (place > 0 && isSpecial(pieces[place - 1])) || unit === "words" || unit === "symbols";
-    if (place === 0 || alone || beginsWord([...text], [...said])) words.push({start: place, end: place, label: ""});
+    if (place === 0 || alone || (!isSpace(last) && beginsWord([...text], [...said]))) words.push({start: place, end: place, label: ""});
     words.at(-1).end = place + 1;
     words.at(-1).label += said;
     text += said;
+    last = said;
   });
   for (const word of words) word.label = visible(word.label.trim());
   return words;
+}
+
+/** Whether a piece is nothing but space, which is a part of the word after it. */
+function isSpace(piece) {
+  return piece !== "" && piece.trim() === "";
 }
 
 const INSIDE_WORDS = "'’‘-‐‑·_@#.,:"; // part of a word with letters or digits on both sides: don't, 5.20, e-mail

@@ -176,7 +176,9 @@ def test_a_link_restores_the_view(page_file: Path, browser: Browser) -> None:
 def test_a_broken_link_does_no_harm(fragment: str, page_file: Path, browser: Browser) -> None:
     with opened(browser, page_file, fragment) as page:
         for view in views(page):
-            shown(page, view)
+            page.locator(f"#tab-{view}").click()
+            expect(page.locator(f"#tab-{view}")).to_have_attribute("aria-selected", "true")
+            expect(page.locator("main.panel")).to_have_attribute("aria-busy", "false")
         page.locator("#sentence").fill(SENTENCE)
         expect(page.locator(".output")).to_have_text(TRANSLATION)
 
@@ -207,7 +209,7 @@ def test_light_and_dark(page_file: Path, browser: Browser) -> None:
         dark = page.evaluate(background)
         assert dark != light
         assert page.evaluate(legend) < 60  # the map is drawn anew
-        page.get_by_label("Colours").select_option("light")
+        page.get_by_label("Colours", exact=True).select_option("light")
         page.wait_for_timeout(200)
         assert page.evaluate(background) == light
         assert page.evaluate(legend) > 200
@@ -223,7 +225,8 @@ def luminance(colour: str) -> float:
 def test_texts_stand_out_from_the_page(scheme: str, page_file: Path, browser: Browser) -> None:
     """A contrast of 4.5 at least (WCAG 2.2, 1.4.3)."""
     read = """() => { const probe = document.body.appendChild(document.createElement("span"));
-        return Object.fromEntries(["ink", "soft", "accent", "mark", "paper", "panel", "tint", "on-accent"].map((name) => {
+        const names = ["ink", "soft", "accent", "mark", "paper", "panel", "tint", "on-accent"];
+        return Object.fromEntries(names.map((name) => {
           probe.style.color = `var(--${name})`;
           return [name, getComputedStyle(probe).color];
         })); }"""

@@ -124,7 +124,7 @@ export const english = {
   "head.mean": "mean of all heads",
   "row.cross": "choosing ↓",
   "row.encoder": "from ↓",
-  "row.decoder": "after ↓",
+  "row.decoder": "reading ↓",
   "row.heads": "layer.head ↓",
   "row.unit": "unit ↓",
   "looksAt": "looks at →",

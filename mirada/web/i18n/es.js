@@ -123,7 +123,7 @@ export const spanish = {
   "head.mean": "media de las cabezas",
   "row.cross": "al elegir ↓",
   "row.encoder": "desde ↓",
-  "row.decoder": "después de ↓",
+  "row.decoder": "al leer ↓",
   "row.heads": "capa.cabeza ↓",
   "row.unit": "unidad ↓",
   "looksAt": "mira a →",

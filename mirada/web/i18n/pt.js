@@ -124,7 +124,7 @@ export const portuguese = {
   "head.mean": "média das cabeças",
   "row.cross": "ao escolher ↓",
   "row.encoder": "de ↓",
-  "row.decoder": "depois de ↓",
+  "row.decoder": "ao ler ↓",
   "row.heads": "camada.cabeça ↓",
   "row.unit": "unidade ↓",
   "looksAt": "olha para →",

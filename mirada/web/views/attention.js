@@ -1,6 +1,6 @@
 // Where the model looks: every layer and head as small maps, one large, as lines between words, and head by head.
 
-import {element, segments, checkbox, choice} from "../elements.js";
+import {element, arrange, segments, checkbox, choice} from "../elements.js";
 import {looksIn, cellsIn} from "../looks.js";
 import {unitOf} from "../words.js";
 import {MapGrid} from "../draw/grid.js";
@@ -34,7 +34,11 @@ export class AttentionView {
     this.heads = new MapFigure(app, (row) => this.#choose(this.places[row].join(" ")));
     this.gates = new GateFigure(app);
     this.tools = element("div", {class: "tools"});
+    this.caption = element("h2");
+    this.which = element("div");
+    this.hint = element("p", {class: "hint"});
     this.figure = element("div", {class: "figure"});
+    this.body = element("div", {class: "looks"}, this.grid.element, this.figure);
     this.pictures = pictureButtons(app, () => this.#shown().scene(), () => this.#fileName());
     this.element = element("div", {class: "attention"});
   }
@@ -52,9 +56,9 @@ export class AttentionView {
     this.#showTools(parts, state);
     if (this.part === "gates") {
       this.gates.show(cells, trace, unitsOf(app.entry), state);
-      this.element.replaceChildren(this.tools, this.gates.element);
+      arrange(this.element, [this.tools, this.gates.element]);
     } else {
-      this.#showLooks(this.looks.find(({part}) => part === this.part), state);
+      this.#showLooks(this.looks.find(({part}) => part === this.part), trace, state);
     }
   }
 
@@ -79,7 +83,7 @@ export class AttentionView {
     replaceKeepingFocus(this.tools, [...all, this.pictures]);
   }
 
-  #showLooks(looks, state) {
+  #showLooks(looks, trace, state) {
     const {app} = this;
     const layer = looks.layers === 1 ? 0 : clamped(state.layer, looks.layers);
     const head = looks.heads === 1 ? 0 : clamped(state.head, looks.heads);
@@ -93,20 +97,21 @@ export class AttentionView {
     const labels = looks.labels(words);
     const matrix = {...looks.matrix(layer < 0 ? null : layer, head < 0 ? null : head, words), most: this.maps.most};
     const about = {
-      rowLabels: labels.rows, columnLabels: labels.columns, rowTitle: app.t(`row.${looks.part}`),
+      rowLabels: labels.rows, columnLabels: labels.columns, rowTitle: app.t(trace.target && looks.part === "decoder" ? "row.cross" : `row.${looks.part}`),
       columnTitle: app.t("looksAt"), legend: app.t("weight"), title: `${app.t(`part.${looks.part}`)}, ${placeName(app, layer, head)}`,
     };
-    const caption = element("h2", {}, about.title);
-    this.element.replaceChildren(this.tools, element("div", {class: "looks"}, this.grid.element, this.figure));
-    if (this.shape === "heads") return this.#showHeads(looks, labels, about, state, caption);
+    this.caption.textContent = about.title;
+    this.hint.textContent = app.t(`hint.${this.shape}`);
+    arrange(this.element, [this.tools, this.body]);
+    if (this.shape === "heads") return this.#showHeads(looks, labels, about, state);
     const shown = this.shape === "lines" ? this.lines : this.map;
-    this.figure.replaceChildren(caption, shown.element, element("p", {class: "hint"}, app.t(`hint.${this.shape}`)));
+    arrange(this.figure, [this.caption, shown.element, this.hint]);
     if (shown === this.lines) shown.show(matrix, about, state.token);
     else shown.show(matrix, about);
   }
 
   /** One word, and where each head of each layer looks from it. */
-  #showHeads(looks, labels, about, state, caption) {
+  #showHeads(looks, labels, about, state) {
     const {app} = this;
     const row = Math.max(0, Math.min(state.token, labels.rows.length - 1));
     this.places = headPlaces(looks);
@@ -117,11 +122,12 @@ export class AttentionView {
     });
     const matrix = {rows: this.places.length, columns: labels.columns.length, data, least: 0, most: this.maps.most};
     const which = choice(app.t("word"), labels.rows.map((label, i) => [i, label]), row, (value) => app.set({token: Number(value)}));
-    caption.textContent = app.t("heads.title", {word: labels.rows[row]});
-    this.figure.replaceChildren(caption, which, this.heads.element, element("p", {class: "hint"}, app.t("hint.heads")));
+    this.caption.textContent = app.t("heads.title", {word: labels.rows[row]});
+    replaceKeepingFocus(this.which, [which]);
+    arrange(this.figure, [this.caption, this.which, this.heads.element, this.hint]);
     this.heads.show(matrix, {
       ...about, rowLabels: this.places.map(([layer, head]) => `${layer + 1}.${head + 1}`), rowTitle: app.t("row.heads"),
-      title: caption.textContent,
+      title: this.caption.textContent,
     });
   }
 

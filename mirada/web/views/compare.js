@@ -44,7 +44,7 @@ class Side {
     this.app = app;
     this.model = model;
     this.map = new MapFigure(app);
-    this.output = element("p", {class: "output", dir: "auto"});
+    this.output = element("p", {class: "made", dir: "auto"});
     this.tools = element("div", {class: "tools"});
     this.caption = element("h3");
     this.element = element("section", {"aria-label": model.entry.name}, element("h2", {}, model.entry.name),

@@ -44,7 +44,7 @@ export class PredictView {
 
   #showPlain(output) {
     const text = typeof output === "string" ? output : JSON.stringify(output);
-    this.element.replaceChildren(element("section", {}, element("p", {class: "output"}, text)));
+    this.element.replaceChildren(element("section", {}, element("p", {class: "made"}, text)));
   }
 }
 
