@@ -234,10 +234,9 @@ class Translator:
         way = Way(language=self.language) if way is ONE_WAY else way
         (found,) = self._cut([text], [], split, way)
         if len(found.pieces) != 1:
-            first = f"is translated in {len(found.pieces)} parts; the first is {found.pieces[0].source!r:.80}" * bool(
-                found.pieces
-            )
-            fault = found.problem or first or "is empty"
+            fault = found.problem or "is empty"
+            if found.pieces:
+                fault = f"is translated in {len(found.pieces)} parts; the first is {found.pieces[0].source!r:.80}"
             raise InputError(f"a model is looked into with one sentence at a time: the text {fault}")
         return found.pieces[0]
 
