@@ -53,6 +53,7 @@ def test_commands_and_python(tmp_path: Path) -> None:
         *(
             f"docs/{name}.md"
             for name in (
+                "alignment",
                 "benchmarks",
                 "command-line",
                 "data",
