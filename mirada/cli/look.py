@@ -54,7 +54,7 @@ def attend(
 ) -> None:
     """Show what a model looks at: each token's attention in every layer and head, as a table, picture, page or data.
 
-    Of a translation it is the attention with which the model chose it.
+    For a translation, it is the attention with which the model chose each token.
     """
     from mirada.inspection.drawing import check_kind
     from mirada.inspection.saving import check_ending, files_of
