@@ -102,7 +102,8 @@ export class NumberPanel {
   }
 
   #where(where) {
-    return element("p", {class: "soft"}, where.map(([name, value]) => `${name} = ${this.#number(value, 4)}`).join(",  "));
+    const shown = ([name, value], n) => [n ? ",  " : "", formula(name), ` = ${this.#number(value, 4)}`];
+    return element("p", {class: "soft"}, where.flatMap(shown));
   }
 
   #terms(found) {

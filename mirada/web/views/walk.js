@@ -158,10 +158,10 @@ export class WalkView {
     return made;
   }
 
-  /** A place as high as the figure will be, so that nothing jumps when it is drawn. */
+  /** A place as high as the figure will be, so that nothing jumps when it is drawn; out of view, it costs nothing. */
   #placeFor(step) {
     const place = element("div", {class: "figure-place"});
-    place.style.minHeight = `${this.#maker.height(step)}px`;
+    place.style.containIntrinsicSize = `auto ${this.#maker.height(step)}px`;
     return place;
   }
 
@@ -175,9 +175,7 @@ export class WalkView {
     if (!one || one.drawn) return;
     one.drawn = true;
     this.#drawing.unobserve(one.element);
-    const place = one.element.querySelector(".figure-place");
-    place.replaceChildren(this.#maker.figure(one.step));
-    place.style.minHeight = "";
+    one.element.querySelector(".figure-place").replaceChildren(this.#maker.figure(one.step));
     if (this.panel.place) this.#maker.mark(this.panel.place);
   }
 
