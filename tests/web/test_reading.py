@@ -34,7 +34,7 @@ from tests import toy
 from tests.web.browser import Site
 from tests.web.networks import LABELS, shaken
 
-CLOSE = {"rel": 1e-3, "abs": 1e-4}
+CLOSE: dict[str, Any] = {"rel": 1e-3, "abs": 1e-4}
 TEXTS = [
     *(text for pair in toy.pairs(12, seed=3) for text in pair),
     "¿El gato…?! (sí) -- 'rojo' 5.20 don't e-mail",
@@ -153,21 +153,21 @@ def asked_each(page: Page, verb: str, texts: list[str], *more: Any) -> list[Any]
 
 def check_traces(page: Page, site: Site, model: Model, texts: list[str]) -> None:
     """The page's traces of the texts have PyTorch's tensors and tokens."""
-    given = []
+    given = list[tuple[str, list[str], str]]()
     for number, text in enumerate(texts):
         trace = model.trace(text)
         content = save({path: np.ascontiguousarray(array) for path, array in trace.tensors.items()})
-        given.append([text, trace.source, site.give(f"trace-{number}", content)])
+        given.append((text, trace.source, site.give(f"trace-{number}", content)))
     program = """async (given) => {
         const {traceDifferences} = await import("/tests/sessions.js");
         const found = [];
         for (const [text, , expected] of given) found.push(await traceDifferences(text, {}, expected));
         return found;
     }"""
-    for (text, source, _), found in zip(given, page.evaluate(program, given), strict=True):
+    for (text, read, _), found in zip(given, page.evaluate(program, given), strict=True):
         assert not found["faults"], (text, found["faults"][:5])
         assert found["count"] > 3
-        assert found["said"]["source"] == source, text
+        assert found["said"]["source"] == read, text
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
