@@ -142,7 +142,7 @@ def why_not(model: Explored) -> str | None:
 
 def reads_text(model: Explored) -> bool:
     """Whether a model reads sentences, so that some can be recorded."""
-    return any(hasattr(model.preprocessor, name) for name in ("source", "tokenizer")) and hasattr(model, "trace")
+    return model.card["task"] in ARCHITECTURES
 
 
 def tokenizers_of(kit: Any) -> tuple[Tokenizer, Tokenizer]:

@@ -268,8 +268,12 @@ def test_models_that_the_page_cannot_run_are_refused_by_name(
     model = mirada.load(trained.path)
     model.card["task"] = changes.get("task", "translation")
     model.config["model"]["name"] = changes.get("name", "transformer")
-    with pytest.raises(UsageError, match=what):
+    with pytest.raises(UsageError, match=what) as refused:
         model.explore(tmp_path / "x.html")
+    assert ("--trace" in str(refused.value)) == (model.card["task"] == "translation")
+    if model.card["task"] != "translation":
+        with pytest.raises(UsageError, match=f"a model for {model.card['task']}, which reads no sentences"):
+            model.explore(tmp_path / "x.html", traces=[SENTENCE])
 
 
 def test_a_published_tokenizer_does_not_run_but_can_be_recorded(tmp_path: Path) -> None:
