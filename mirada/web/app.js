@@ -20,7 +20,9 @@ export class App {
   #turns = 0; // how many refreshes are under way
 
   constructor(entries) {
-    this.models = entries.map((entry, number) => (entry.recorded ? new RecordedModel(entry, number) : new RunningModel(entry, number)));
+    this.models = entries.map((entry, number) =>
+      entry.recorded ? new RecordedModel(entry, number) : new RunningModel(entry, number),
+    );
     this.state = new State(Object.assign({}, SHELL_DEFAULTS, ...VIEWS.map((view) => view.defaults ?? {})));
     this.shell = new Shell(this);
   }

@@ -60,13 +60,28 @@ const PARTS = [
 export function looksIn(trace, units) {
   const found = [];
   for (const [part, pattern] of PARTS) {
-    const paths = Object.keys(trace.tensors).filter((path) => pattern.test(path)).sort(byNumber);
+    const paths = Object.keys(trace.tensors)
+      .filter((path) => pattern.test(path))
+      .sort(byNumber);
     if (paths.length === 0) continue;
     const tensors = paths.map((path) => trace.tensors[path]);
     const [rows, columns] = piecesOf(part, trace, tensors[0].shape);
-    const sides = {encoder: [units.source, units.source], decoder: [units.target, units.target], cross: [units.target, units.source]};
+    const sides = {
+      encoder: [units.source, units.source],
+      decoder: [units.target, units.target],
+      cross: [units.target, units.source],
+    };
     const [row, column] = sides[part];
-    found.push(new Looks(part, paths.map((path) => path.replace(/\.weights$/, "")), tensors, rows, columns, {row, column}));
+    found.push(
+      new Looks(
+        part,
+        paths.map((path) => path.replace(/\.weights$/, "")),
+        tensors,
+        rows,
+        columns,
+        {row, column},
+      ),
+    );
   }
   return found;
 }

@@ -209,7 +209,7 @@ def test_light_and_dark(page_file: Path, browser: Browser) -> None:
         dark = page.evaluate(background)
         assert dark != light
         assert page.evaluate(legend) < 60  # the map is drawn anew
-        page.get_by_label("Colours", exact=True).select_option("light")
+        page.locator("[data-choice=theme] select").select_option("light")
         page.wait_for_timeout(200)
         assert page.evaluate(background) == light
         assert page.evaluate(legend) > 200

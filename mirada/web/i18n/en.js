@@ -110,7 +110,7 @@ export const english = {
   "words": "whole words",
   "word": "Word",
   "heads": "Layers and heads",
-  "stretch": "strongest colours for the largest weight",
+  "stretch": "full contrast",
   "cell.encoder": "encoder",
   "cell.decoder": "decoder",
   "cell.recurrent": "network",

@@ -109,7 +109,7 @@ export const spanish = {
   "words": "palabras enteras",
   "word": "Palabra",
   "heads": "Capas y cabezas",
-  "stretch": "colores más fuertes para el mayor peso",
+  "stretch": "contraste máximo",
   "cell.encoder": "codificador",
   "cell.decoder": "decodificador",
   "cell.recurrent": "red",

@@ -110,7 +110,7 @@ export const portuguese = {
   "words": "palavras inteiras",
   "word": "Palavra",
   "heads": "Camadas e cabeças",
-  "stretch": "cores mais fortes para o maior peso",
+  "stretch": "contraste máximo",
   "cell.encoder": "codificador",
   "cell.decoder": "decodificador",
   "cell.recurrent": "rede",

@@ -39,7 +39,11 @@ export class AttentionView {
     this.hint = element("p", {class: "hint"});
     this.figure = element("div", {class: "figure"});
     this.body = element("div", {class: "looks"}, this.grid.element, this.figure);
-    this.pictures = pictureButtons(app, () => this.#shown().scene(), () => this.#fileName());
+    this.pictures = pictureButtons(
+      app,
+      () => this.#shown().scene(),
+      () => this.#fileName(),
+    );
     this.element = element("div", {class: "attention"});
   }
 
@@ -58,7 +62,11 @@ export class AttentionView {
       this.gates.show(cells, trace, unitsOf(app.entry), state);
       arrange(this.element, [this.tools, this.gates.element]);
     } else {
-      this.#showLooks(this.looks.find(({part}) => part === this.part), trace, state);
+      this.#showLooks(
+        this.looks.find(({part}) => part === this.part),
+        trace,
+        state,
+      );
     }
   }
 
@@ -76,7 +84,11 @@ export class AttentionView {
     const options = (prefix, keys) => keys.map((key) => [key, app.t(`${prefix}.${key}`)]);
     const all = [segments(app.t("part"), options("part", parts), this.part, (part) => app.set({part, token: -1}))];
     if (this.part !== "gates") {
-      all.push(segments(app.t("figure"), options("figure", ["map", "lines", "heads"]), this.shape, (one) => app.set({figure: one})));
+      all.push(
+        segments(app.t("figure"), options("figure", ["map", "lines", "heads"]), this.shape, (one) =>
+          app.set({figure: one}),
+        ),
+      );
       all.push(checkbox(app.t("words"), words, (on) => app.set({words: on, token: -1})));
       all.push(checkbox(app.t("stretch"), stretch, (on) => app.set({stretch: on})));
     }
@@ -97,8 +109,12 @@ export class AttentionView {
     const labels = looks.labels(words);
     const matrix = {...looks.matrix(layer < 0 ? null : layer, head < 0 ? null : head, words), most: this.maps.most};
     const about = {
-      rowLabels: labels.rows, columnLabels: labels.columns, rowTitle: app.t(trace.target && looks.part === "decoder" ? "row.cross" : `row.${looks.part}`),
-      columnTitle: app.t("looksAt"), legend: app.t("weight"), title: `${app.t(`part.${looks.part}`)}, ${placeName(app, layer, head)}`,
+      rowLabels: labels.rows,
+      columnLabels: labels.columns,
+      rowTitle: app.t(trace.target && looks.part === "decoder" ? "row.cross" : `row.${looks.part}`),
+      columnTitle: app.t("looksAt"),
+      legend: app.t("weight"),
+      title: `${app.t(`part.${looks.part}`)}, ${placeName(app, layer, head)}`,
     };
     this.caption.textContent = about.title;
     this.hint.textContent = app.t(`hint.${this.shape}`);
@@ -121,12 +137,19 @@ export class AttentionView {
       data.set(all.data.subarray(row * all.columns, (row + 1) * all.columns), i * all.columns);
     });
     const matrix = {rows: this.places.length, columns: labels.columns.length, data, least: 0, most: this.maps.most};
-    const which = choice(app.t("word"), labels.rows.map((label, i) => [i, label]), row, (value) => app.set({token: Number(value)}));
+    const which = choice(
+      app.t("word"),
+      labels.rows.map((label, i) => [i, label]),
+      row,
+      (value) => app.set({token: Number(value)}),
+    );
     this.caption.textContent = app.t("heads.title", {word: labels.rows[row]});
     replaceKeepingFocus(this.which, [which]);
     arrange(this.figure, [this.caption, this.which, this.heads.element, this.hint]);
     this.heads.show(matrix, {
-      ...about, rowLabels: this.places.map(([layer, head]) => `${layer + 1}.${head + 1}`), rowTitle: app.t("row.heads"),
+      ...about,
+      rowLabels: this.places.map(([layer, head]) => `${layer + 1}.${head + 1}`),
+      rowTitle: app.t("row.heads"),
       title: this.caption.textContent,
     });
   }
@@ -171,10 +194,14 @@ export function smallMaps(app, looks, words, stretch) {
     if (layer < 0) return app.t("head.one", {number: head + 1});
     return head < 0 ? app.t("layer.one", {number: layer + 1}) : `${layer + 1}.${head + 1}`;
   };
-  const rows = layers.map((layer) => ({cells: heads.map((head) => ({
-    matrix: looks.matrix(layer < 0 ? null : layer, head < 0 ? null : head, words),
-    name: placeName(app, layer, head), short: short(layer, head), value: `${layer} ${head}`,
-  }))}));
+  const rows = layers.map((layer) => ({
+    cells: heads.map((head) => ({
+      matrix: looks.matrix(layer < 0 ? null : layer, head < 0 ? null : head, words),
+      name: placeName(app, layer, head),
+      short: short(layer, head),
+      value: `${layer} ${head}`,
+    })),
+  }));
   const matrices = rows.flatMap(({cells}) => cells.map(({matrix}) => matrix));
   const most = stretch ? Math.max(...matrices.map(largestWeight)) : 1;
   for (const matrix of matrices) matrix.most = most;
@@ -197,10 +224,18 @@ function clamped(value, count) {
 /** Put new controls in the place of old ones; the one that had the focus, by its label and value, gets it back. */
 export function replaceKeepingFocus(parent, children) {
   const active = parent.contains(document.activeElement) ? document.activeElement : null;
-  const path = active && [active.closest("[aria-label]")?.getAttribute("aria-label"), active.dataset.value, active.type];
+  const path = active && [
+    active.closest("[aria-label]")?.getAttribute("aria-label"),
+    active.dataset.value,
+    active.type,
+  ];
   parent.replaceChildren(...children);
   if (!path) return;
-  const same = [...parent.querySelectorAll("button, input, select")].find((one) =>
-    one.closest("[aria-label]")?.getAttribute("aria-label") === path[0] && one.dataset.value === path[1] && one.type === path[2]);
+  const same = [...parent.querySelectorAll("button, input, select")].find(
+    (one) =>
+      one.closest("[aria-label]")?.getAttribute("aria-label") === path[0] &&
+      one.dataset.value === path[1] &&
+      one.type === path[2],
+  );
   same?.focus();
 }
