@@ -59,6 +59,7 @@ def test_commands_and_python(tmp_path: Path) -> None:
                 "data",
                 "documents",
                 "explore",
+                "look-inside",
                 "tasks",
                 "terminology",
                 "training",

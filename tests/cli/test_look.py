@@ -77,6 +77,16 @@ def test_images_and_masked_words_are_looked_into(tmp_path: Path) -> None:
     assert "[MASK]" in run("attend", FIXTURES / "masked", "the [MASK] sees").stdout
 
 
+def test_the_python_of_the_documentation_runs(
+    trained: TranslationModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (FIXTURES.parent.parent.parent / "docs" / "look-inside.md").read_text(encoding="utf-8")
+    code = "".join(block.split("```")[0] for block in page.split("```python\n")[1:])
+    monkeypatch.chdir(tmp_path)
+    exec(code.replace('"es-en"', repr(str(trained.path))).replace('"gru"', repr(str(FIXTURES / "language"))), {})
+    assert {path.name for path in tmp_path.iterdir()} >= {"look.svg", "look-3.svg", "trace.safetensors", "gates.png"}
+
+
 REFUSED: list[tuple[list[str], str]] = [
     (["attend", " "], "the text is empty: there is nothing to look at"),
     (["attend", "el gato", "--layer", "1"], "layer 1: decoder.cross has layer 0 alone"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,7 +18,7 @@ HAS_CHINESE = not choose_fonts(frozenset("猫"))[1]
 
 
 @pytest.fixture
-def two_fonts(monkeypatch: pytest.MonkeyPatch) -> None:
+def two_fonts(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Installed are DejaVu and two fonts, one of which has two of three Chinese characters."""
     have = {"dejavu": "abc", "song": "猫喝", "all": "猫", "boxes": "猫喝奶"}
 

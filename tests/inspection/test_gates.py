@@ -30,7 +30,7 @@ def test_each_gate_is_drawn_over_the_tokens(kind: str, cells: list[str], panels:
     images = [axes.images[0] for axes in figure.axes if axes.images]
     assert len(images) == panels
     for image, symbol in zip(images, symbols, strict=True):
-        np.testing.assert_allclose(image.get_array(), trace[f"{cells[0]}.{symbol}"].T)  # [units, tokens]
+        np.testing.assert_allclose(np.asarray(image.get_array()), trace[f"{cells[0]}.{symbol}"].T)  # [units, tokens]
         assert image.get_clim()[0] == (0 if symbol in "ifrzo" else -image.get_clim()[1])
     for ending in ("png", "svg"):
         draw_gates(trace, tmp_path / f"gates.{ending}", cells[-1])

@@ -14,7 +14,7 @@ from mirada.errors import UsageError
 from mirada.inspection.attention import WEIGHTS, Attention, attention_of, joined
 from mirada.inspection.embeddings import Embeddings
 from mirada.inspection.trace import Pass
-from mirada.tasks.model import DecodeOptions, check_choice
+from mirada.tasks.model import check_choice
 from mirada.tasks.translation.model import TranslationModel
 
 
@@ -46,7 +46,7 @@ class TranslationEnsemble(TranslationModel):
 
     def attend(self, text: str, /, target: str | None = None, **options: Any) -> Attention:
         """The attention of all members while they choose together: their layers one after another."""
-        piece, chosen = self._chosen(text, target, options.pop("to", None), DecodeOptions(**options))
+        piece, chosen = self.chosen(text, target, **options)
         found = []
         for each in chosen:
             members = [member.replay(member.network, piece, each).record(*WEIGHTS) for member in self.members]
