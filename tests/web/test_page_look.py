@@ -84,7 +84,7 @@ def table(page: Page) -> tuple[list[str], list[str], npt.NDArray[np.float64]]:
         details.locator("summary").click()
     rows = details.locator("tbody tr")
     expect(rows.first).to_be_visible()
-    numbers = [[float(text) for text in row.locator("td").all_inner_texts()] for row in rows.all()]
+    numbers = [[float(text.replace("−", "-")) for text in row.locator("td").all_inner_texts()] for row in rows.all()]
     columns = details.locator("thead th").all_inner_texts()[1:]
     return details.locator("tbody th").all_inner_texts(), columns, np.array(numbers)
 
