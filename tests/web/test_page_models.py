@@ -63,8 +63,8 @@ def test_two_models_have_one_scale(
             shown.append(np.array(cells, dtype=float))
         expected = trained.trace(SENTENCE).tensors["decoder.0.cross.weights"][1]
         assert shown[0] == pytest.approx(expected, abs=0.006)
-        other = lstm.trace(SENTENCE, recover=False)
-        assert shown[1] == pytest.approx(other.tensors["attention.weights"][0], abs=0.006)
+        second = lstm.trace(SENTENCE, recover=False)
+        assert shown[1] == pytest.approx(second.tensors["attention.weights"][0], abs=0.006)
         page.get_by_label("full contrast").check()
         largest = f"{max(matrix.max() for matrix in shown):.2f}"
         expect(page.get_by_label("full contrast")).to_be_checked()
