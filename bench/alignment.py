@@ -21,8 +21,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Sequence
+from importlib import import_module
 from math import isnan
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +33,7 @@ from bench.packages import importable
 from mirada import builtin
 from mirada.data.text import lines
 from mirada.device import keep_memory
-from mirada.inspection.alignment import Reading, Split, grown, word_spans
+from mirada.inspection.alignment import Breaks, Reading, grown, word_spans
 from mirada.metrics.alignment import AlignmentCounts, Gold, Links, parse_links
 from mirada.tasks.translation.alignment import Aligner, Pair, Ranking
 from mirada.tasks.translation.attribution import attribute
@@ -60,13 +62,13 @@ def show(name: str, counts: AlignmentCounts, seconds: float | None = None) -> No
     print(f"{name:<62} {aer:5.1f}  {precision:5.1f}  {recall:5.1f}{took}", flush=True)
 
 
-def eflomal(pairs: Sequence[Pair], split: Split, last: int) -> dict[str, list[Links]]:
+def eflomal(pairs: Sequence[Pair], breaks: Breaks, last: int) -> dict[str, list[Links]]:
     """eflomal's links of the last pairs, having learned from all: forwards, backwards, and both grown together."""
     importable(EFLOMAL)
-    import eflomal as peer
+    peer: Any = import_module("eflomal")
 
     def tokenized(text: str) -> str:
-        return " ".join(text[start:end] for start, end in word_spans(text, split)).lower() + "\n"
+        return " ".join(text[start:end] for start, end in word_spans(text, breaks)).lower() + "\n"
 
     with tempfile.TemporaryDirectory(prefix="mirada-bench-") as folder:
         forwards, backwards = Path(folder) / "forwards", Path(folder) / "backwards"
@@ -77,7 +79,7 @@ def eflomal(pairs: Sequence[Pair], split: Split, last: int) -> dict[str, list[Li
             for name, path in (("forwards", forwards), ("backwards", backwards))
         }
     found["grow"] = [
-        symmetric(one, other, *(len(word_spans(text, split)) for text in pair))
+        symmetric(one, other, *(len(word_spans(text, breaks)) for text in pair))
         for one, other, pair in zip(*found.values(), pairs[-last:], strict=True)
     ]
     return found
@@ -145,12 +147,16 @@ def correlations(aligner: Aligner, pairs: Sequence[Pair], reading: Reading) -> N
     """The mean rank correlations of attention with the other measures."""
     for which in dict.fromkeys((aligner.among("mean", "mean", "chosen")[0], reading)):
         values: dict[str, list[float]] = {}
+        first: dict[str, list[float]] = {}
         for pair in pairs:
             found = attribute(aligner, pair, reading=which)
             for name in found.measures:
                 values.setdefault(name, []).extend(one for one in found.correlation(name) if not isnan(one))
-        shown = ", ".join(f"{name} {np.mean(each):+.2f} (sd {np.std(each):.2f})" for name, each in values.items())
-        print(f"    ρ of attention ({which}) over {len(pairs)} pairs' target words: {shown}", flush=True)
+                first.setdefault(name, []).extend([found.same_first(name)] * len(found.target))
+        print(f"    attention ({which}) of the target words of {len(pairs)} pairs", flush=True)
+        for name, each in values.items():
+            same = f"the same source word is first for {np.mean(first[name]):.0%}"
+            print(f"        with {name}: mean ρ {np.mean(each):+.2f} (sd {np.std(each):.2f}), {same}", flush=True)
 
 
 def apart(bundles: Sequence[Path], file: Path, sentences: int) -> None:

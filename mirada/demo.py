@@ -46,12 +46,8 @@ def run(out: Path, minutes: float, threads: int | None, console: Console) -> Non
         console.line(f"    {example.source} → {output}   ({verdict})")
     console.line("\non 500 test sentences that are not in the training set:")
     console.line(model.evaluate(out / "test.tsv").as_text())
-    shown = builtin.notes("es", "en")[0].source
-    model.attend(shown).draw(out / "attention.png")
-    page = model.explore(out / "translator.html", sentence=shown)
+    look_inside(model, out, console)
     console.line(
-        f"\npictures: {out / 'es-en' / 'curves.png'} (how it learned), {out / 'attention.png'} (what it looks at)\n"
-        f"the model itself, running in your browser: open {page.path} ({page.size / 1e6:.1f} MB, needs no network)\n"
         f"all of it took {duration(time.monotonic() - began)}\n\n"
         f"next:\n"
         f'    mirada translate {out / "es-en"} "El perro negro no duerme."\n'
@@ -59,4 +55,16 @@ def run(out: Path, minutes: float, threads: int | None, console: Console) -> Non
         f"    mirada info {out / 'es-en'}\n"
         f"    mirada check your-pairs.tsv\n"
         f"    mirada train your-pairs.tsv --out my-translator"
+    )
+
+
+def look_inside(model: TranslationModel, out: Path, console: Console) -> None:
+    """Draw what the model looks at, and write the page in which it runs."""
+    sentences = [example.source for example in builtin.notes("es", "en")]
+    model.attend(sentences[0]).draw(out / "attention.png")
+    longest = max(sentences, key=lambda text: len(text.split()))  # in which "it" refers to a word far away
+    page = model.explore(out / "translator.html", sentence=longest)
+    console.line(
+        f"\npictures: {model.path / 'curves.png'} (how it learned), {out / 'attention.png'} (what it looks at)\n"
+        f"the model itself, running in your browser: open {page.path} ({page.size / 1e6:.1f} MB, needs no network)"
     )

@@ -151,7 +151,8 @@ class Switches:
         found = self
         for name in names:
             if name in FLAGS:
-                found = replace(found, **{name: False})
+                scale, future_mask, positions = (getattr(found, flag) and flag != name for flag in FLAGS)
+                found = replace(found, scale=scale, future_mask=future_mask, positions=positions)
             elif _RESIDUAL.fullmatch(name):
                 found = replace(found, residual_off=found.residual_off | {name})
             elif head := _HEAD.fullmatch(name):

@@ -38,6 +38,7 @@ def test_the_public_names() -> None:
         "explore",
         "load",
         "train",
+        "without",
     ]
 
 
@@ -138,8 +139,8 @@ def test_models_and_predictions_show_themselves(trained: TranslationModel) -> No
     assert "<td style='text-align:left'>the cat sees the train</td>" in found._repr_html_()
     attention = trained.attend("el gato ve el tren")
     assert "the cat sees the train" in repr(attention)
-    assert attention._repr_html_().startswith('<img src="data:image/png;base64,iVBOR')
-    assert attention.as_dict()["translation"] == "the cat sees the train"
+    assert attention._repr_html_().startswith('<iframe sandbox="allow-scripts" srcdoc="&lt;!doctype html&gt;')
+    assert attention.as_dict()["output"] == "the cat sees the train"
 
 
 def test_neighbours_are_a_prediction(trained: TranslationModel) -> None:

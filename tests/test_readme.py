@@ -52,7 +52,18 @@ def test_commands_and_python(tmp_path: Path) -> None:
         "README.md",
         *(
             f"docs/{name}.md"
-            for name in ("benchmarks", "command-line", "data", "documents", "tasks", "terminology", "training")
+            for name in (
+                "alignment",
+                "benchmarks",
+                "command-line",
+                "data",
+                "documents",
+                "explore",
+                "look-inside",
+                "tasks",
+                "terminology",
+                "training",
+            )
         ),
     ],
 )

@@ -24,7 +24,7 @@ from mirada.errors import DataError, UsageError, counted
 
 if TYPE_CHECKING:
     from mirada.data.sources import PairFiles
-    from mirada.inspection.alignment import Alignment, Split
+    from mirada.inspection.alignment import Alignment, Breaks
     from mirada.metrics.alignment import Gold
     from mirada.tasks.translation.alignment import Pair
     from mirada.tasks.translation.model import TranslationModel
@@ -74,8 +74,8 @@ def align(
     threshold: Annotated[
         float | None, option(help="Link all words with at least this weight instead: 0.2", show_default=False)
     ] = None,
-    split: Annotated[
-        str, typer.Option(help="Words end at spaces, or punctuation marks are words of their own (punctuation).")
+    word_breaks: Annotated[
+        str, typer.Option(help="Where words end: at spaces, or also at punctuation marks, words of their own.")
     ] = "spaces",
     json_: cli.Json = False,
     threads: cli.Threads = None,
@@ -94,11 +94,11 @@ def align(
     if heads and by != "attention":
         raise UsageError(f"--heads: is about attention; leave it out, or --by {by}")
     model = load(bundle, device, threads, TranslationModel)
-    aligner = Aligner(model, split, to)  # type: ignore[arg-type]  # refuses what it does not know
+    aligner = Aligner(model, word_breaks, to)  # type: ignore[arg-type]  # refuses what it does not know
     places = _place(layer), _place(head)
     aligner.among(*places, row)
     files = _open(model, pairs, source, target or [], from_, to, listed(columns))
-    given = _Given(files, gold, aligner.split)
+    given = _Given(files, gold, aligner.breaks)
     with text_output(out) as sink, _progress(given, out is not None or not sys.stdout.isatty()) as report:
         reading = ranking = None
         if by == "attention":
@@ -152,7 +152,7 @@ class _Given:
 
     files: PairFiles
     gold: Path | None
-    split: Split
+    breaks: Breaks
     total: int = 0
     sample: list[tuple[Pair, Gold]] = field(default_factory=list)
 
@@ -188,7 +188,7 @@ class _Given:
             rows: Iterable[tuple[object, Gold | None]] = ((record, Gold()) for record in self.files)
         else:
             rows = zip_longest(self.files, read_gold(self.gold))
-        hint = "; its words end at punctuation, too? --split punctuation" if self.split == "spaces" else ""
+        hint = "; its words end at punctuation, too? --word-breaks punctuation" if self.breaks == "spaces" else ""
         for number, (record, gold) in enumerate(rows, 1):
             if record is None or gold is None:
                 raise self._unequal(number - 1)
@@ -198,7 +198,7 @@ class _Given:
                 continue
             pair = record.fields[:2]  # type: ignore[attr-defined]
             if self.gold is not None:
-                sizes = [len(word_spans(text, self.split)) for text in pair]
+                sizes = [len(word_spans(text, self.breaks)) for text in pair]
                 gold.check(sizes[0], sizes[1], f"{shown_path(self.gold)}, line {number}", hint)
             yield pair, gold, where
 

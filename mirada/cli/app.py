@@ -151,6 +151,13 @@ AsText = Annotated[bool, typer.Option("--as-text", help="Read --file as lines of
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, one line per result.")]
 Beam = Annotated[int | None, typer.Option(help="Beam size: hypotheses kept at each step.", show_default="5")]
 NBest = Annotated[int | None, typer.Option(help="Print this many hypotheses with scores.", show_default="1")]
+Without = Annotated[
+    str | None,
+    option(
+        help="Switch parts off (a list with commas): scale, future_mask, positions, encoder.0.add_self, "
+        "decoder.1.cross.2, encoder.3, …"
+    ),
+]
 Temperature = Annotated[
     float | None,
     typer.Option(help="Sampling temperature: below 1 likely tokens get likelier, above 1 less so.", show_default="1"),

@@ -11,21 +11,14 @@ from typing import Annotated, Any
 
 import typer
 
-from mirada.cli.app import LOOK, Beam, Bundle, Device, Threads, app, argument, listed, note, option, say
+from mirada.cli.app import LOOK, Beam, Bundle, Device, Threads, Without, app, argument, listed, note, option, say
 from mirada.cli.output import check_new
-from mirada.cli.predict import load
+from mirada.cli.predict import load, switched_off
 from mirada.errors import UsageError
 
 Text = Annotated[str, argument(help="One sentence; for a model of images the file of one.")]
 Target = Annotated[str | None, option(help="Look at this translation, or caption, instead of the model's own.")]
 To = Annotated[str | None, option(help="The language to translate into, for a model of several directions.")]
-Without = Annotated[
-    str | None,
-    option(
-        help="Switch parts off: scale, future_mask, positions, encoder.0.add_self, decoder.1.cross.2, encoder.3, … "
-        "(a list with commas)."
-    ),
-]
 
 
 @app.command(panel=LOOK)
@@ -61,7 +54,7 @@ def attend(
 ) -> None:
     """Show what a model looks at: each token's attention in every layer and head, as a table, picture, page or data.
 
-    Of a translation it is the attention with which the model chose it.
+    For a translation, it is the attention with which the model chose each token.
     """
     from mirada.inspection.drawing import check_kind
     from mirada.inspection.saving import check_ending, files_of
@@ -180,18 +173,6 @@ def trace(
 def _given(**options: Any) -> dict[str, Any]:
     """The options that were given."""
     return {name: value for name, value in options.items() if value is not None}
-
-
-@contextmanager
-def switched_off(names: str | None) -> Iterator[None]:
-    """Leave out the parts that --without names."""
-    if not names:
-        yield
-        return
-    from mirada.parts import without
-
-    with without(*listed(names)):
-        yield
 
 
 @contextmanager

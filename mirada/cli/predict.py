@@ -6,7 +6,8 @@ For the latter a task registers a function; the rest is done here.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,7 +21,7 @@ from mirada.cli.output import check_new
 from mirada.errors import UsageError
 from mirada.predictions import Prediction
 
-__all__ = ["Lines", "answer", "evaluate", "load", "predicts"]
+__all__ = ["Lines", "answer", "evaluate", "load", "predicts", "switched_off"]
 
 Function = Callable[..., Iterable[Prediction]]
 """From a model, `Lines` and the verb's own options to predictions."""
@@ -105,6 +106,18 @@ def load(bundle: Path, device: str | None, threads: int | None, kind: Any = None
 
     given = {name: value for name, value in engine.items() if value is not None}
     return api.load(bundle, kind, device=device or "auto", threads=threads, **given)
+
+
+@contextmanager
+def switched_off(names: str | None) -> Iterator[None]:
+    """Leave out the parts that --without names."""
+    if names is None:
+        yield
+        return
+    from mirada.parts import without
+
+    with without(*listed(names)):
+        yield
 
 
 def answer(given: Given, out: Path | None, job: Job, predict: Predict, json_: bool) -> None:

@@ -38,16 +38,19 @@ MOST_CHARACTERS = 20_000
 class Explored(Protocol):
     """A trained model, as far as a page is made of it: a `mirada.Model`."""
 
-    path: Path
-    card: dict[str, Any]
-    config: dict[str, Any]
-    preprocessor: Any
-
+    @property
+    def path(self) -> Path: ...
+    @property
+    def card(self) -> Mapping[str, Any]: ...
+    @property
+    def config(self) -> Mapping[str, Any]: ...
+    @property
+    def preprocessor(self) -> Any: ...
     @property
     def network(self) -> nn.Module: ...
     @property
     def parameters(self) -> int: ...
-    def trace(self, text: Any) -> Trace: ...
+    def trace(self, text: Any, /, **options: Any) -> Trace: ...
 
 
 @dataclass
@@ -67,7 +70,7 @@ def pack(model: Explored, sentence: str | None, precision: Precision | None) -> 
     found.entry |= {"precision": precision, "aliases": aliases_of(model.network)}
     found.blobs["weights"] = packed(weights_file(model.network, precision))
     with rounded(model.network, precision):
-        trace = model.trace(sentence)
+        trace = model.trace(sentence, **first_direction(model))
     target = None if trace.target is None else [id for id in trace.tokens["target"].ids if id != EOS]
     text = _as_read(model.preprocessor, trace)
     found.entry["proof"] = {"text": text, "target": target, "source": trace.source, "output": trace.output}
@@ -139,7 +142,7 @@ def why_not(model: Explored) -> str | None:
 
 def reads_text(model: Explored) -> bool:
     """Whether a model reads sentences, so that some can be recorded."""
-    return any(hasattr(model.preprocessor, name) for name in ("source", "tokenizer")) and hasattr(model, "trace")
+    return model.card["task"] in ARCHITECTURES
 
 
 def tokenizers_of(kit: Any) -> tuple[Tokenizer, Tokenizer]:
@@ -179,6 +182,12 @@ def _directions(model: Explored) -> dict[str, Any]:
     ways: Sequence[str] = directions.codes if directions is not None else ()
     found["directions"] = [_direction(directions, to) for to in ways] or None
     return found
+
+
+def first_direction(model: Explored) -> dict[str, str]:
+    """The direction that the page takes unless another is chosen, as an option of `trace`; none if there is but one."""
+    directions = getattr(model, "directions", None)
+    return {"to": directions.codes[0]} if directions is not None and directions.codes else {}
 
 
 def _direction(directions: Any, to: str) -> dict[str, Any]:

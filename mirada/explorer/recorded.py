@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mirada.contracts import EOS
-from mirada.errors import InputError
+from mirada.errors import InputError, UsageError
 from mirada.explorer.entry import MOST_CHARACTERS, Explored, Packed, add_training, entry_of, tokenizers_of
 from mirada.explorer.samples import GAP
 from mirada.explorer.weights import file_of, packed
@@ -30,7 +30,7 @@ def record(model: Explored, texts: Sequence[str]) -> Packed:
     found.entry["tokenizers"] = {"source": None, "target": None}  # nothing is tokenized in the page
     found.entry["recorded"] = []
     for number, text in enumerate(texts):
-        trace = model.trace(text)
+        trace = _traced(model, text)
         ids = None if trace.target is None else [id for id in trace.tokens["target"].ids if id != EOS]
         chosen = {"target": trace.target, "ids": ids, "output": trace.output, "score": trace.score}
         said = predicted(model, trace)
@@ -38,6 +38,18 @@ def record(model: Explored, texts: Sequence[str]) -> Packed:
         found.blobs[f"recorded-{number}"] = packed(file_of(trace.tensors, "float16"))
     add_training(found, model.path)
     return found
+
+
+def _traced(model: Explored, text: str) -> Trace:
+    """The trace of a text, in the direction that suits its language, if that is clear."""
+    directions = getattr(model, "directions", None)
+    if directions is None or not directions.both:
+        return model.trace(text)
+    try:
+        to, _ = directions.guess([text])
+    except UsageError:
+        to = directions.codes[0]
+    return model.trace(text, to=to)
 
 
 def predicted(model: Explored, trace: Trace) -> dict[str, Any] | None:
@@ -50,8 +62,8 @@ def predicted(model: Explored, trace: Trace) -> dict[str, Any] | None:
         ranked = [_ranked(names, row, len(names)) for row in np.atleast_2d(rows)]
         if task == "classification":
             return {"labels": ranked[0]}
-        words = trace.tokens["word"].pieces
-        return {"tags": [{"token": word, **all[0], "labels": all} for word, all in zip(words, ranked, strict=True)]}
+        tagged = zip(trace.tokens["word"].pieces, ranked, strict=True)
+        return {"tags": [{"token": word, **labels[0], "labels": labels} for word, labels in tagged]}
     tokenizer = tokenizers_of(model.preprocessor)[0]
     pieces = tokenizer.pieces(range(tokenizer.size))
     if task == "language_model":

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 Weights = npt.NDArray[np.float32]
 Span = tuple[int, int]
 
-Split = Literal["spaces", "punctuation"]
-"""What a word is: what stands between white space, or that without its punctuation marks, each a word of its own."""
+Breaks = Literal["spaces", "punctuation"]
+"""Where words end: at white space, or also at punctuation marks, which are words of their own."""
 Linking = Literal["target", "both", "either", "grow"]
 """How links are made of weights: see `link`."""
 _WORD = {"spaces": re.compile(r"\S+"), "punctuation": re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")}
@@ -42,9 +42,9 @@ LARGEST = 120
 """The most words on a side of a picture."""
 
 
-def word_spans(text: str, split: Split = "spaces") -> list[Span]:
+def word_spans(text: str, breaks: Breaks = "spaces") -> list[Span]:
     """The characters [start, end) of each word of a text."""
-    return [match.span() for match in _WORD[split].finditer(text)]
+    return [match.span() for match in _WORD[breaks].finditer(text)]
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ def _pairs(links: npt.NDArray[np.bool_]) -> Links:
 def grown(links: npt.NDArray[np.bool_], candidates: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """Add candidates beside links, diagonally too, where one of the two words has no link, until there are no more."""
     links, open_ = links.copy(), [(int(t), int(s)) for t, s in np.argwhere(links)]
-    rows, columns = links.any(1), links.any(0)
+    rows, columns = np.asarray(links.any(1)), np.asarray(links.any(0))
     while open_:
         t, s = open_.pop(0)
         for row in range(max(0, t - 1), min(len(rows), t + 2)):

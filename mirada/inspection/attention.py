@@ -11,7 +11,7 @@ A query looks, a key is looked at. In `decoder.self` the queries are what the de
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
@@ -246,3 +246,18 @@ def attention_of(trace: Trace, image: Image | None = None) -> Attention:
     rows = {name: trace.tokens[name].pieces for name in ("source", "target", "input") if name in trace.tokens}
     texts = trace.text, trace.output, trace.score
     return Attention(parts, rows, *texts, without=trace.without, image=image, notes=trace.notes)
+
+
+def joined(members: Sequence[Attention]) -> Attention:
+    """The attention of several models on the same tokens: their layers one after another.
+
+    Where they differ in heads, every head is a layer of its own.
+    """
+    parts: dict[str, AttentionMap] = {}
+    for name in dict.fromkeys(name for member in members for name in member.parts):
+        found = [member.parts[name] for member in members if name in member.parts]
+        weights = [part.weights for part in found]
+        if len({one.shape[1] for one in weights}) > 1:
+            weights = [one.reshape(-1, 1, *one.shape[2:]) for one in weights]  # [L·H, 1, Q, K]
+        parts[name] = AttentionMap(name, np.concatenate(weights), found[0].queries, found[0].keys)
+    return replace(members[0], parts=parts)

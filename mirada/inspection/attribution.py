@@ -3,10 +3,10 @@
     leave-out           log p(y_t | x) − log p(y_t | x without word s)        Li et al. 2016, Zintgraf et al. 2017
     gradient × input    x_s · ∂ log p(y_t | x) / ∂x_s, x_s its embedding      Denil et al. 2014, Shrikumar et al. 2016
 
-Both are beside attention on the same axes, with Spearman's rank correlation ρ of each target word's row with its row of
-attention weights. Where ρ is low, attention does not say what the word rests on (Jain & Wallace 2019, "Attention is not
-Explanation"); where it is high, it is still no proof of a cause (Wiegreffe & Pinter 2019, "Attention is not not
-Explanation").
+Both are beside attention on the same axes, with Spearman's rank correlation ρ of each target word's attention weights
+with the magnitudes of its row: weights have no sign, and what speaks against a word matters, too. Where ρ is low,
+attention does not say what the word rests on (Jain & Wallace 2019, "Attention is not Explanation"); where it is high,
+it is still no proof of a cause (Wiegreffe & Pinter 2019, "Attention is not not Explanation").
 """
 
 from __future__ import annotations
@@ -121,8 +121,8 @@ class Attribution(Prediction, Drawable):
     """By name: leave-out, gradient."""
 
     def correlation(self, measure: str) -> list[float]:
-        """ρ of attention with a measure, for each target word; NaN where it is not defined."""
-        rows = zip(self.attention, self.measures[measure], strict=True)
+        """ρ of attention with the magnitudes of a measure, for each target word; NaN where it is not defined."""
+        rows = zip(self.attention, np.abs(self.measures[measure]), strict=True)
         return [spearman(one, other) for one, other in rows]
 
     def mean_correlation(self, measure: str) -> float:
@@ -130,11 +130,16 @@ class Attribution(Prediction, Drawable):
         known = [value for value in self.correlation(measure) if not isnan(value)]
         return float(np.mean(known)) if known else nan
 
+    def same_first(self, measure: str) -> float:
+        """The share of target words whose most attended source word is the one that a measure finds most important."""
+        return float((self.attention.argmax(1) == np.abs(self.measures[measure]).argmax(1)).mean())
+
     def values(self) -> dict[str, Any]:
         correlations = {
             name: {
                 "words": [_number(value) for value in self.correlation(name)],
                 "mean": _number(self.mean_correlation(name)),
+                "same_first": _number(self.same_first(name)),
             }
             for name in self.measures
         }
@@ -155,7 +160,7 @@ class Attribution(Prediction, Drawable):
         tables = [self.attention, *self.measures.values()]
         rows = [heads]
         for place, word in enumerate(self.target):
-            most = [self.source[int(table[place].argmax())] for table in tables]
+            most = [self.source[int(np.abs(table[place]).argmax())] for table in tables]
             rows.append([word, *most, *(_shown(values[place]) for values in correlations)])
         rows.append(["mean", *[""] * len(names), *(_shown(self.mean_correlation(name)) for name in self.measures)])
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

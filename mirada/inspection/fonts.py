@@ -14,8 +14,12 @@ from typing import Any
 
 FIRST = "DejaVu Sans"
 """The font that comes with matplotlib: Latin, Greek, Cyrillic, Hebrew, Arabic, many signs."""
+BOXES = "Last Resort"
+"""A font that comes with matplotlib and has a box for every character."""
 STAND_IN = "·"
-SCRIPTS = {"CJK": "Chinese characters", "HIRAGANA": "Japanese", "KATAKANA": "Japanese", "HANGUL": "Korean"}
+CHINESE = "Chinese characters"
+SCRIPTS = {"CJK": CHINESE, "IDEOGRAPHIC": CHINESE, "FULLWIDTH": CHINESE, "KANGXI": CHINESE}
+SCRIPTS |= {"HIRAGANA": "Japanese", "KATAKANA": "Japanese", "HANGUL": "Korean"}
 """What people call scripts whose letters' names begin so; others are called as the names begin."""
 SHAPES_TEXT = (3, 11)
 """The version of matplotlib that draws right-to-left and joined scripts."""
@@ -33,15 +37,16 @@ def styled(texts: Iterable[str], keeps_text: bool = False) -> Iterator[Callable[
     """
     import matplotlib
 
-    families, missing = choose_fonts(frozenset("".join(map(drawable, texts))))
-    settings: dict[str, Any] = {
+    written = "".join(map(drawable, texts))
+    families, missing = choose_fonts(frozenset(written))
+    settings: Any = {
         "font.family": list(families),
         "text.parse_math": False,  # a dollar sign is a dollar sign
         "svg.hashsalt": "mirada",  # the same picture has the same bytes
         "svg.fonttype": "none" if missing and keeps_text else "path",
         "pdf.fonttype": 42,
     }
-    warn_of(missing if not keeps_text else frozenset(), texts)
+    warn_of(frozenset() if keeps_text else missing, written)
     hidden = frozenset() if keeps_text else missing
     with matplotlib.rc_context(settings), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from")
@@ -62,7 +67,11 @@ def choose_fonts(letters: frozenset[str]) -> tuple[tuple[str, ...], frozenset[st
     left = {letter for letter in letters if not letter.isspace() and unicodedata.category(letter) != "Cf"}
     left -= {letter for letter in left if ord(letter) in _characters(_default())}
     chosen = [FIRST]
-    plain = [font for font in fontManager.ttflist if font.style == "normal" and font.weight in (400, "normal")]
+    plain = [
+        font
+        for font in fontManager.ttflist
+        if font.style == "normal" and font.weight in (400, "normal") and not font.name.startswith(BOXES)
+    ]
     while left:
         best = max(plain, key=lambda font: _count(font.fname, left), default=None)
         if best is None or not _count(best.fname, left):
@@ -95,20 +104,20 @@ def _characters(path: str) -> frozenset[int]:
         return frozenset()
 
 
-def warn_of(missing: Iterable[str], texts: Iterable[str]) -> None:
+def warn_of(missing: Iterable[str], written: str) -> None:
     """Say what cannot be drawn as it is written."""
     import matplotlib
 
     names = sorted({script_of(letter) for letter in missing})
     if names:
         warnings.warn(
-            f"no installed font has {' and '.join(names)}: each such character is drawn as {STAND_IN}; install a font "
+            f"no installed font has {', '.join(names)}: each such character is drawn as {STAND_IN}; install a font "
             "that has them (Noto), or write .svg or .html, which use the reader's fonts",
             FontWarning,
             stacklevel=4,
         )
     older = tuple(map(int, matplotlib.__version__.split(".")[:2])) < SHAPES_TEXT
-    if older and any(unicodedata.bidirectional(letter) in ("R", "AL") for text in texts for letter in text):
+    if older and any(unicodedata.bidirectional(letter) in ("R", "AL") for letter in written):
         warnings.warn(
             f"matplotlib {matplotlib.__version__} draws right-to-left text from left to right; install "
             f"matplotlib {'.'.join(map(str, SHAPES_TEXT))}, or write .html",

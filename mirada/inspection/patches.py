@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,7 +36,7 @@ def draw_patches(part: AttentionMap, heading: tuple[str, str | None], shown: Cal
     assert part.image is not None
     names, titles, maps = _rows(part)  # [R, C, patches]
     across, cell = len(titles) * SIDE * _wide(part.image) + 2.4, SIDE
-    title = shown(heading[1]) if heading[1] is not None else ""
+    title = shown(heading[1] if heading[1] is not None else Path(heading[0]).name)
     lines = title.count("\n") + 1
     figure = Figure(figsize=(across, len(names) * cell + 0.9 + 0.2 * lines), layout="constrained")
     axes = figure.subplots(len(names), len(titles), squeeze=False)

@@ -49,6 +49,7 @@ class Tokens:
         """The same with special tokens, (piece, id), before and after it."""
         pieces = (*(piece for piece, _ in before), *self.pieces, *(piece for piece, _ in after))
         ids = (*(id for _, id in before), *self.ids, *(id for _, id in after))
+        ids = ids if len(ids) == len(pieces) else ()
         return replace(self, pieces=pieces, ids=ids, spans=(*[None] * len(before), *self.spans, *[None] * len(after)))
 
     def shifted(self) -> Tokens:
@@ -88,9 +89,9 @@ def begins_word(text: str, before: Span, here: Span) -> bool:
         return False
     if before[1] == here[0] and text[slice(*before)].isspace():  # a space is a part of the word after it
         return False
-    part = text[here[0] : here[1]]
+    part = text[here[0] : max(here[1], here[0] + 1)]  # half a character counts as that
     start = here[0] + len(part) - len(part.lstrip())
-    if start >= here[1] or any(map(str.isspace, text[max(0, before[1] - 1) : start])):
+    if start >= here[0] + len(part) or any(map(str.isspace, text[max(0, before[1] - 1) : start])):
         return True
     left, right = text[start - 1], text[start]
     if _joins(right) or left == "\u200d" or (_is_flag(left) and _is_flag(right)):
@@ -133,11 +134,14 @@ def merge(weights: Weights, queries: Sequence[Sequence[int]] | None, keys: Seque
 # ── from tokenizers ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def read_tokens(tokenizer: Tokenizer, text: str, ids: Sequence[int]) -> Tokens:
+Decode = Callable[[Sequence[int]], str]
+
+
+def read_tokens(tokenizer: Tokenizer, text: str, ids: Sequence[int], decode: Decode | None = None) -> Tokens:
     """The tokens of a text, or its first ones, that were encoded as these ids; an unknown one is the text itself."""
     found = tokenizer.tokens(text)[: len(ids)]
     if [token.id for token in found] != list(ids):
-        return decoded_tokens(tokenizer, ids)
+        return decoded_tokens(tokenizer, ids, decode)
     pieces = [
         token.text if token.id == tokenizer.unknown else piece
         for token, piece in zip(found, tokenizer.pieces(ids), strict=True)
@@ -145,9 +149,7 @@ def read_tokens(tokenizer: Tokenizer, text: str, ids: Sequence[int]) -> Tokens:
     return Tokens(tuple(pieces), tuple(ids), tuple((token.start, token.end) for token in found), text)
 
 
-def decoded_tokens(
-    tokenizer: Tokenizer, ids: Sequence[int], decode: Callable[[Sequence[int]], str] | None = None
-) -> Tokens:
+def decoded_tokens(tokenizer: Tokenizer, ids: Sequence[int], decode: Decode | None = None) -> Tokens:
     """Ids that a model has chosen as tokens of the text that they make."""
     texts = (
         tokenizer.decode([ids[:end] for end in range(len(ids) + 1)])

@@ -20,7 +20,8 @@ from torch import Tensor, nn
 from mirada.config import Values
 from mirada.contracts import PAD, Batch, GenerativeNetwork, Sizes, State, Step
 from mirada.models.architecture import Architecture, Variant
-from mirada.nn.blocks import Dropout, Headed, KeyValues, LayerConfig, Patches, Stack, suggest_patch
+from mirada.nn.blocks import Dropout, Headed, KeyValues, LayerConfig, Stack
+from mirada.nn.patches import Patches, suggest_patch
 from mirada.nn.positions import positions, sinusoidal
 from mirada.parts import OutputHead, Role, active_switches, is_recording, recording
 

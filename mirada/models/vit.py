@@ -18,7 +18,8 @@ from torch import Tensor, nn
 from mirada.config import Values
 from mirada.contracts import SequenceBatch, SequenceEncoder, Sizes
 from mirada.models.architecture import Architecture, Variant
-from mirada.nn.blocks import Dropout, Headed, LayerConfig, Patches, Stack, suggest_patch
+from mirada.nn.blocks import Dropout, Headed, LayerConfig, Stack
+from mirada.nn.patches import Patches, suggest_patch
 from mirada.parts import OutputHead, Role, active_switches
 
 

@@ -1,4 +1,4 @@
-"""Transformer blocks: multi-head attention, feed-forward, layers, stacks of layers, image patches.
+"""Transformer blocks: multi-head attention, feed-forward, layers, stacks of layers.
 
 Letters for axes are those of `contracts`. A layer is built from one `LayerConfig`; the attention formula and the
 positions are objects in it. Keys and values are projected separately from queries, so that a decoder can keep them:
@@ -383,31 +383,3 @@ def lay_out(network: nn.Module) -> None:
 def future_mask(length: int, before: int, device: torch.device) -> Tensor:
     """[T, before+T]: token t may attend to what came before it and to itself."""
     return torch.ones(length, before + length, dtype=torch.bool, device=device).tril(before)
-
-
-def suggest_patch(height: int, width: int) -> int:
-    """The side of a patch for images of this size: a quarter of the longer side, from 2 to 16 pixels.
-
-    A size that is rounded down to whole patches gives the same.
-    """
-    return min(16, max(2, max(height, width) // 4))
-
-
-class Patches(Part):
-    """Pixels as a sequence: squares of p × p (and t frames deep, of a video), each times one matrix.
-
-    x_i = W · pixels_i + b        (Dosovitskiy et al. 2021, §3.1: a convolution whose stride is its size)
-    """
-
-    def __init__(self, channels: int, patch: int, width: int, frames: int = 1):
-        super().__init__()
-        self.patch, self.frames = patch, frames
-        self.linear = nn.Linear(channels * frames * patch * patch, width)
-
-    def forward(self, pixels: Tensor) -> Tensor:
-        """From [B, C, F, H, W] to [B, N, D], row by row, frame after frame; the patch must divide what is given."""
-        b, c, f, h, w = pixels.shape
-        t, p = self.frames, self.patch
-        assert f % t == h % p == w % p == 0, "images are resized before they come here"
-        cut = pixels.view(b, c, f // t, t, h // p, p, w // p, p)
-        return self.linear(cut.permute(0, 2, 4, 6, 1, 3, 5, 7).reshape(b, (f // t) * (h // p) * (w // p), -1))

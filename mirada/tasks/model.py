@@ -128,7 +128,7 @@ class Model:
         """How the gradient of a recurrent model's last state fades on the way back through a text."""
         return fading_of(f"{self.path.name} ({self.card['model']})", self.network, self.ids(text))
 
-    def trace(self, text: Any, target: str | None = None, *, paths: Sequence[str] = (), **options: Any) -> Trace:
+    def trace(self, text: Any, /, target: str | None = None, *, paths: Sequence[str] = (), **options: Any) -> Trace:
         """Record every tensor of one forward pass, or those whose paths match a pattern (`"decoder.*.cross.weights"`).
 
         What a model generates for the text is replayed on the tokens it chose; `target` replays a given text instead.
@@ -136,7 +136,7 @@ class Model:
         """
         return self.passes(text, target, **options)[0].record(*paths)
 
-    def attend(self, text: Any, target: str | None = None, **options: Any) -> Attention:
+    def attend(self, text: Any, /, target: str | None = None, **options: Any) -> Attention:
         """What each token of a text looks at, in every layer and head: of what the model generates, or of `target`.
 
         `options` are those of the model's verb; `n_best=3` gives that of each of three hypotheses
@@ -148,7 +148,7 @@ class Model:
             raise UsageError(f"{self.path}: {self.card['model']} has no attention")
         return replace(found[0], others=tuple(found[1:]))
 
-    def passes(self, text: Any, target: str | None = None, **options: Any) -> list[Pass]:
+    def passes(self, text: Any, /, target: str | None = None, **options: Any) -> list[Pass]:
         """The forward passes that `trace` and `attend` record; of a model that generates, one for each hypothesis."""
         raise UsageError(f"{self.path}: a model for {self.card['task']} cannot be traced")
 

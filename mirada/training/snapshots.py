@@ -17,6 +17,8 @@ MOST = 24
 """Snapshots that a run keeps."""
 FIRST = 25
 """The step of the first one after the beginning."""
+DIGITS = 16
+"""The most digits of a step in a checkpoint."""
 
 
 def due(step: int) -> bool:
@@ -49,9 +51,10 @@ class Snapshots:
 
     def restore(self, tensors: Mapping[str, Tensor], step: int) -> None:
         """Continue with those of a checkpoint after so many steps."""
-        known = {int(name): tensor for name, tensor in tensors.items() if name.isdecimal() and int(name) <= step}
+        plain = {name for name in tensors if name.isdecimal() and len(name) <= DIGITS}
+        known = {int(name): tensors[name] for name in plain if int(name) <= step}
         forms = {(tensor.shape, tensor.dtype) for tensor in known.values()}
-        plain = all(dtype == torch.float16 for _, dtype in forms)
-        if len(known) < len(tensors) or len(known) > MOST or len(forms) > 1 or not plain:
+        half = all(dtype == torch.float16 for _, dtype in forms)
+        if len(known) < len(tensors) or len(known) > MOST or len(forms) > 1 or not half:
             raise TrainingError("the checkpoint has snapshots that are not of this run")
         self.taken = dict(sorted(known.items()))

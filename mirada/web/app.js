@@ -5,7 +5,7 @@ import {State, SHELL_DEFAULTS} from "./state.js";
 import {packedModels} from "./blobs.js";
 import {RunningModel} from "./model.js";
 import {RecordedModel} from "./recorded.js";
-import {textOf, numberText, preferredLanguage} from "./i18n/strings.js";
+import {LANGUAGES, textOf, numberText, preferredLanguage} from "./i18n/strings.js";
 import {SUPERSEDED} from "./engine/worker.js";
 import {VIEWS} from "./views/all.js";
 import {Shell} from "./shell.js";
@@ -20,7 +20,9 @@ export class App {
   #turns = 0; // how many refreshes are under way
 
   constructor(entries) {
-    this.models = entries.map((entry, number) => (entry.recorded ? new RecordedModel(entry, number) : new RunningModel(entry, number)));
+    this.models = entries.map((entry, number) =>
+      entry.recorded ? new RecordedModel(entry, number) : new RunningModel(entry, number),
+    );
     this.state = new State(Object.assign({}, SHELL_DEFAULTS, ...VIEWS.map((view) => view.defaults ?? {})));
     this.shell = new Shell(this);
   }
@@ -62,7 +64,7 @@ export class App {
   }
 
   get language() {
-    return this.values.lang || preferredLanguage();
+    return this.values.lang in LANGUAGES ? this.values.lang : preferredLanguage();
   }
 
   /** A text of the page in the reader's language. */
@@ -143,7 +145,7 @@ export class App {
       await model.open();
       if (model !== this.model) return;
       this.shell.update();
-      const view = this.#view();
+      const {view} = this;
       this.shell.show(view.element);
       await Promise.all([this.shell.showOutput(), view.update(this.values)]);
       this.shell.say("");
@@ -154,7 +156,8 @@ export class App {
     }
   }
 
-  #view() {
+  /** The view that is shown. */
+  get view() {
     const View = this.fitting.find((view) => view.id === this.values.view) ?? this.fitting[0];
     if (!this.#views.has(View)) this.#views.set(View, new View(this));
     return this.#views.get(View);

@@ -20,6 +20,13 @@ function furnished(made, attributes, children) {
   return made;
 }
 
+/** Put children into an element, unless they are there: what has the focus keeps it. */
+export function arrange(parent, children) {
+  const same =
+    children.length === parent.childNodes.length && children.every((child, i) => child === parent.childNodes[i]);
+  if (!same) parent.replaceChildren(...children);
+}
+
 /** A button with a text, and a longer label for those who hear it. */
 export function button(text, action, attributes = {}) {
   return element("button", {type: "button", onclick: action, ...attributes}, text);
@@ -28,7 +35,8 @@ export function button(text, action, attributes = {}) {
 /** A labelled choice: options are [value, text] pairs. */
 export function choice(label, options, value, action) {
   const select = element("select", {onchange: () => action(select.value)});
-  for (const [key, text] of options) select.append(element("option", {value: key, selected: String(key) === String(value)}, text));
+  for (const [key, text] of options)
+    select.append(element("option", {value: key, selected: String(key) === String(value)}, text));
   return element("label", {class: "choice"}, element("span", {}, label), select);
 }
 
@@ -37,7 +45,12 @@ export function segments(label, options, value, action) {
   const group = element("div", {class: "segments", role: "radiogroup", "aria-label": label});
   for (const [key, text] of options) {
     const chosen = String(key) === String(value);
-    const one = button(text, () => action(key), {role: "radio", "aria-checked": String(chosen), tabindex: chosen ? 0 : -1, "data-value": key});
+    const one = button(text, () => action(key), {
+      role: "radio",
+      "aria-checked": String(chosen),
+      tabindex: chosen ? 0 : -1,
+      "data-value": key,
+    });
     group.append(one);
   }
   roving(group, "[role=radio]", (one) => one.click());
@@ -51,7 +64,14 @@ export function roving(group, selector, arrived = () => {}, columns = () => 0) {
     const place = items.indexOf(event.target.closest(selector));
     if (place < 0 || event.altKey || event.ctrlKey || event.metaKey) return;
     const row = columns() || 1;
-    const steps = {ArrowRight: 1, ArrowLeft: -1, ArrowDown: row, ArrowUp: -row, Home: -place, End: items.length - 1 - place};
+    const steps = {
+      ArrowRight: 1,
+      ArrowLeft: -1,
+      ArrowDown: row,
+      ArrowUp: -row,
+      Home: -place,
+      End: items.length - 1 - place,
+    };
     if (!(event.key in steps)) return;
     const next = place + steps[event.key];
     event.preventDefault();
@@ -60,6 +80,38 @@ export function roving(group, selector, arrived = () => {}, columns = () => 0) {
     items[next].focus();
     arrived(items[next]);
   });
+}
+
+/**
+ * A table with its caption, which is heard and not seen. A cell is a text or an element, {number: text} or {head: text}; a row
+ * is a list of cells, or {cells, name} with a class.
+ */
+export function tableOf(caption, head, rows, name = null) {
+  const cellOf = (cell) => {
+    if (cell?.head !== undefined) return element("th", {scope: "row", dir: "auto"}, cell.head);
+    return cell?.number !== undefined ? element("td", {class: "number"}, cell.number) : element("td", {}, cell);
+  };
+  const rowOf = (row) => element("tr", {class: row.name ?? null}, (row.cells ?? row).map(cellOf));
+  return element(
+    "table",
+    {class: name},
+    element("caption", {class: "unseen"}, caption),
+    element(
+      "thead",
+      {},
+      element(
+        "tr",
+        {},
+        head.map((text) => element("th", {scope: "col", dir: "auto"}, text)),
+      ),
+    ),
+    element("tbody", {}, rows.map(rowOf)),
+  );
+}
+
+/** What is wider than its place, and can be scrolled by keyboard. */
+export function scrolled(label, ...children) {
+  return element("div", {class: "scroll", tabindex: 0, role: "region", "aria-label": label}, children);
 }
 
 /** A checkbox with its label. */

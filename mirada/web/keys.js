@@ -13,14 +13,36 @@ export class Keys {
   /** The list of shortcuts as a dialog, made anew with the page. */
   dialog() {
     const {app} = this;
-    const rows = [["/", "sentence"], ["1 – 9", "tabs"], ["← ↑ → ↓", "move"], ["Enter", "choose"], ["w", "words"], ["[ ]", "layers"], ["{ }", "heads"], ["n p", "steps"],
-      ["t", "theme"], ["l", "link"], ["?", "list"], ["Esc", "close"]];
+    const rows = [
+      ["/", "sentence"],
+      ["1 – 9", "tabs"],
+      ["← ↑ → ↓", "move"],
+      ["Enter", "choose"],
+      ["w", "words"],
+      ["[ ]", "layers"],
+      ["{ }", "heads"],
+      ["n p", "steps"],
+      ["t", "theme"],
+      ["l", "link"],
+      ["?", "list"],
+      ["Esc", "close"],
+    ];
     const title = element("h2", {id: "keys-title"}, app.t("keys"));
-    this.box = element("dialog", {"aria-labelledby": "keys-title", onclick: (event) => event.target === this.box && this.box.close()},
+    this.box = element(
+      "dialog",
+      {"aria-labelledby": "keys-title", onclick: (event) => event.target === this.box && this.box.close()},
       title,
-      element("dl", {class: "keys"}, rows.flatMap(([key, name]) => [element("dt", {}, element("kbd", {}, key)), element("dd", {}, app.t(`key.${name}`))])),
+      element(
+        "dl",
+        {class: "keys"},
+        rows.flatMap(([key, name]) => [
+          element("dt", {}, element("kbd", {}, key)),
+          element("dd", {}, app.t(`key.${name}`)),
+        ]),
+      ),
       checkbox(app.t("keys.on"), this.#on, (on) => (this.#on = on)),
-      button(app.t("close"), () => this.box.close()));
+      button(app.t("close"), () => this.box.close()),
+    );
     return this.box;
   }
 
@@ -30,7 +52,8 @@ export class Keys {
 
   #pressed(event) {
     if (!this.#on || event.altKey || event.ctrlKey || event.metaKey || this.box.open) return;
-    if (event.target.closest("input:not([type=checkbox]):not([type=range]), textarea, select, [contenteditable]")) return;
+    if (event.target.closest("input:not([type=checkbox]):not([type=range]), textarea, select, [contenteditable]"))
+      return;
     const action = this.#action(event.key);
     if (!action) return;
     event.preventDefault();
@@ -39,15 +62,20 @@ export class Keys {
 
   #action(key) {
     const {app} = this;
-    const {layer, head, words} = app.values;
+    const {words} = app.values;
     if (/^[1-9]$/.test(key)) return () => app.shell.goTo(Number(key) - 1);
     return {
-      "/": () => app.shell.input.focus(), "?": () => this.open(), t: () => app.shell.nextTheme(), l: () => app.shell.copyLink(),
+      "/": () => app.shell.input.focus(),
+      "?": () => this.open(),
+      t: () => app.shell.nextTheme(),
+      l: () => app.shell.copyLink(),
       w: () => app.set({words: !words}),
       n: () => document.dispatchEvent(new CustomEvent("walk", {detail: 1})),
       p: () => document.dispatchEvent(new CustomEvent("walk", {detail: -1})),
-      "[": () => app.set({layer: Math.max(-1, layer - 1)}), "]": () => app.set({layer: layer + 1}),
-      "{": () => app.set({head: Math.max(-1, head - 1)}), "}": () => app.set({head: head + 1}),
+      "[": () => app.view.move?.(-1, 0),
+      "]": () => app.view.move?.(1, 0),
+      "{": () => app.view.move?.(0, -1),
+      "}": () => app.view.move?.(0, 1),
     }[key];
   }
 }

@@ -60,22 +60,37 @@ const PARTS = [
 export function looksIn(trace, units) {
   const found = [];
   for (const [part, pattern] of PARTS) {
-    const paths = Object.keys(trace.tensors).filter((path) => pattern.test(path)).sort(byNumber);
+    const paths = Object.keys(trace.tensors)
+      .filter((path) => pattern.test(path))
+      .sort(byNumber);
     if (paths.length === 0) continue;
     const tensors = paths.map((path) => trace.tensors[path]);
     const [rows, columns] = piecesOf(part, trace, tensors[0].shape);
-    const sides = {encoder: [units.source, units.source], decoder: [units.target, units.target], cross: [units.target, units.source]};
+    const sides = {
+      encoder: [units.source, units.source],
+      decoder: [units.target, units.target],
+      cross: [units.target, units.source],
+    };
     const [row, column] = sides[part];
-    found.push(new Looks(part, paths.map((path) => path.replace(/\.weights$/, "")), tensors, rows, columns, {row, column}));
+    found.push(
+      new Looks(
+        part,
+        paths.map((path) => path.replace(/\.weights$/, "")),
+        tensors,
+        rows,
+        columns,
+        {row, column},
+      ),
+    );
   }
   return found;
 }
 
-/** The pieces beside the rows and the columns. A decoder reads what comes before the token that it chooses. */
+/** The pieces beside the rows and the columns. A decoder chooses a token (a row) and looks at those it has read. */
 function piecesOf(part, {source, target}, [, rows, columns]) {
   const read = target ? ["<s>", ...target.slice(0, -1)] : source;
   if (part === "encoder") return [fitted(source, rows), fitted(source, columns)];
-  if (part === "decoder") return [fitted(read, rows), fitted(read, columns)];
+  if (part === "decoder") return [fitted(target ?? read, rows), fitted(read, columns)];
   return [fitted(target, rows), fitted(source, columns)];
 }
 

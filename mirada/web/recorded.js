@@ -19,7 +19,15 @@ export class RecordedModel {
     const place = this.entry.recorded.findIndex((sentence) => sentence.text === text);
     const {source, target, ids, output, predicted} = this.entry.recorded[Math.max(0, place)];
     if (verb === "generate") {
-      const whole = {ids, pieces: target, text: output, logProbability: null, score: null, complete: true, tokenLogProbabilities: null};
+      const whole = {
+        ids,
+        pieces: target,
+        text: output,
+        logProbability: null,
+        score: null,
+        complete: true,
+        tokenLogProbabilities: null,
+      };
       return {source, hypotheses: [whole], tree: null};
     }
     if (verb === "trace") return {source, target, ids, tensors: await this.#tensors(Math.max(0, place))};

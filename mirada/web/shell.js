@@ -7,6 +7,7 @@ import {summaryOf} from "./views/predict.js";
 import {ProofView} from "./views/proof.js";
 import {Keys} from "./keys.js";
 
+const LONG_TEXT = 200; // characters, from which on a text is set smaller
 const THEMES = ["auto", "light", "dark"];
 
 export class Shell {
@@ -23,7 +24,12 @@ export class Shell {
   renew() {
     const {app} = this;
     document.documentElement.lang = app.language;
-    this.output = element("p", {class: "output", dir: "auto", "aria-live": "polite", lang: app.entry.languages?.target ?? null});
+    this.output = element("p", {
+      class: "output",
+      dir: "auto",
+      "aria-live": "polite",
+      lang: app.entry.languages?.target ?? null,
+    });
     this.notes = element("ul", {class: "notes"});
     this.tabs = element("div", {class: "tabs", role: "tablist", "aria-label": app.t("views")});
     roving(this.tabs, "[role=tab]", (tab) => tab.click());
@@ -33,10 +39,16 @@ export class Shell {
     this.proof = new ProofView(app);
     this.facts = element("details", {class: "about"});
     this.element.replaceChildren(
-      this.header, this.#sentence(), this.tabs, this.status, this.panel,
+      this.header,
+      this.#sentence(),
+      this.tabs,
+      this.status,
+      this.panel,
       element("footer", {}, this.proof.element, this.facts, element("p", {}, app.t("offline"))),
-      this.keys.dialog());
+      this.keys.dialog(),
+    );
     this.modelNumber = null;
+    this.#showModel();
   }
 
   #sentence() {
@@ -44,19 +56,58 @@ export class Shell {
     const id = "sentence";
     if (app.entry.recorded) {
       const texts = app.entry.recorded.map(({text}) => text);
-      this.input = element("select", {id, onchange: () => this.#typed()}, texts.map((text) => element("option", {value: text}, text)));
+      this.input = element(
+        "select",
+        {id, onchange: () => this.#typed()},
+        texts.map((text) => element("option", {value: text}, text)),
+      );
     } else {
-      this.input = element("textarea", {id, rows: 1, spellcheck: "false", dir: "auto", lang: app.entry.languages?.source ?? null,
-        maxlength: 4000, oninput: () => this.#typed()});
+      this.input = element("textarea", {
+        id,
+        rows: 1,
+        spellcheck: "false",
+        dir: "auto",
+        lang: app.entry.languages?.source ?? null,
+        maxlength: 4000,
+        oninput: () => this.#typed(),
+      });
     }
     this.result = element("span", {class: "label", id: "result"});
-    return element("section", {class: "sentence", "aria-label": app.t("sentence")},
+    return element(
+      "section",
+      {class: "sentence", "aria-label": app.t("sentence")},
       element("div", {class: "side"}, element("label", {class: "label", for: id}, app.t("sentence")), this.input),
-      element("div", {class: "side", role: "group", "aria-labelledby": "result"}, this.result, this.output, this.notes));
+      element("div", {class: "side", role: "group", "aria-labelledby": "result"}, this.result, this.output, this.notes),
+    );
   }
 
   /** Show which model, sentence and view are chosen. */
   update() {
+    const {app} = this;
+    this.#showModel();
+    const views = app.fitting;
+    const current = views.find((view) => view.id === app.values.view) ?? views[0];
+    const focused = this.tabs.contains(document.activeElement);
+    this.tabs.replaceChildren(
+      ...views.map((view) =>
+        button(app.t(view.title?.(app) ?? `tab.${view.id}`), () => app.set({view: view.id}), {
+          role: "tab",
+          id: `tab-${view.id}`,
+          "aria-controls": "panel",
+          "aria-selected": String(view === current),
+          tabindex: view === current ? 0 : -1,
+        }),
+      ),
+    );
+    const selected = this.tabs.querySelector("[aria-selected=true]");
+    if (focused) selected.focus();
+    this.tabs.scrollLeft = selected.offsetLeft - (this.tabs.clientWidth - selected.offsetWidth) / 2; // on a phone
+    this.panel.setAttribute("aria-labelledby", `tab-${current.id}`);
+    this.proof.update();
+  }
+
+  /** What is known of the model before it is open, and the sentence. */
+  #showModel() {
     const {app} = this;
     if (this.modelNumber !== app.model.number) {
       this.modelNumber = app.model.number;
@@ -67,18 +118,6 @@ export class Shell {
     const typing = document.activeElement === this.input;
     if (!typing && this.input.value.trim() !== app.text) this.input.value = app.text;
     this.#fit();
-    const views = app.fitting;
-    const current = views.find((view) => view.id === app.values.view) ?? views[0];
-    const focused = this.tabs.contains(document.activeElement);
-    this.tabs.replaceChildren(...views.map((view) => button(app.t(view.title?.(app) ?? `tab.${view.id}`), () => app.set({view: view.id}), {
-      role: "tab", id: `tab-${view.id}`, "aria-controls": "panel",
-      "aria-selected": String(view === current), tabindex: view === current ? 0 : -1,
-    })));
-    const selected = this.tabs.querySelector("[aria-selected=true]");
-    if (focused) selected.focus();
-    this.tabs.scrollLeft = selected.offsetLeft - (this.tabs.clientWidth - selected.offsetWidth) / 2; // on a phone
-    this.panel.setAttribute("aria-labelledby", `tab-${current.id}`);
-    this.proof.update();
   }
 
   /** Put a view's element below the tabs. */
@@ -90,7 +129,9 @@ export class Shell {
   async showOutput() {
     const {app} = this;
     const {generates} = app.description;
-    this.result.textContent = app.t(!generates ? "prediction" : app.entry.task === "language_model" ? "continuation" : "translation");
+    this.result.textContent = app.t(
+      !generates ? "prediction" : app.entry.task === "language_model" ? "continuation" : "translation",
+    );
     let text;
     if (generates) {
       const {hypotheses} = await app.generation();
@@ -99,7 +140,8 @@ export class Shell {
       text = summaryOf(app, await app.computed(app.model, "predict", app.text, {switches: app.values.switches}));
     }
     if (this.output.textContent !== text) this.output.textContent = text;
-    const notes = app.entry.task === "translation" ? notesOn(app.text) : [];
+    this.output.classList.toggle("long", text.length > LONG_TEXT);
+    const notes = app.entry.task === "translation" && !app.entry.recorded ? notesOn(app.text) : [];
     this.notes.replaceChildren(...notes.map((key) => element("li", {}, app.t(key))));
     this.notes.hidden = notes.length === 0;
   }
@@ -158,6 +200,7 @@ export class Shell {
   /** As high as its text. */
   #fit() {
     if (this.input.tagName !== "TEXTAREA") return;
+    this.input.classList.toggle("long", this.input.value.length > LONG_TEXT);
     this.input.style.height = "auto";
     this.input.style.height = `${this.input.scrollHeight}px`;
   }
@@ -166,19 +209,40 @@ export class Shell {
     const {app} = this;
     const theme = document.documentElement.dataset.theme ?? "auto";
     const models = app.models.map(({entry}, number) => [number, entry.name]);
-    const themes = choice(app.t("theme"), THEMES.map((one) => [one, app.t(`theme.${one}`)]), theme, (one) => this.setTheme(one));
+    const themes = choice(
+      app.t("theme"),
+      THEMES.map((one) => [one, app.t(`theme.${one}`)]),
+      theme,
+      (one) => this.setTheme(one),
+    );
     themes.dataset.choice = "theme";
-    const which = models.length > 1
-      ? choice(app.t("model"), models, app.model.number, (number) => app.set({...app.state.afresh, switches: {}, model: Number(number)}))
-      : element("span", {class: "name"}, app.entry.name);
-    const into = app.entry.directions && choice(app.t("into"), app.entry.directions.map(({target}) => [target, languageName(app, target)]),
-      app.into, (to) => app.set({...app.state.afresh, to}));
+    const which =
+      models.length > 1
+        ? choice(app.t("model"), models, app.model.number, (number) =>
+            app.set({...app.state.afresh, switches: {}, model: Number(number)}),
+          )
+        : element("span", {class: "name"}, app.entry.name);
+    const into =
+      app.entry.directions &&
+      choice(
+        app.t("into"),
+        app.entry.directions.map(({target}) => [target, languageName(app, target)]),
+        app.into,
+        (to) => app.set({...app.state.afresh, to}),
+      );
     this.header.replaceChildren(
-      element("h1", {}, "Mirada"), which, into || "",
-      element("div", {class: "settings"},
-        choice(app.t("language"), Object.entries(LANGUAGES), app.language, (lang) => app.set({lang})), themes,
+      element("h1", {}, "Mirada"),
+      which,
+      into || "",
+      element(
+        "div",
+        {class: "settings"},
+        choice(app.t("language"), Object.entries(LANGUAGES), app.language, (lang) => app.set({lang})),
+        themes,
         button(app.t("link"), () => this.copyLink()),
-        button("?", () => this.keys.open(), {"aria-label": app.t("keys"), title: app.t("keys")})));
+        button("?", () => this.keys.open(), {"aria-label": app.t("keys"), title: app.t("keys")}),
+      ),
+    );
   }
 
   #fillFacts() {
@@ -187,10 +251,17 @@ export class Shell {
     const rows = [
       [app.t("fact.architecture"), architecture],
       [app.t("fact.parameters"), `${app.number(parameters, 0)} (${precision})`],
-      ...scores.map(({name, value, digits}) => [name, app.number(value, digits ?? 1)]), ...facts,
+      ...scores.map(({name, value, digits}) => [name, app.number(value, digits ?? 1)]),
+      ...facts,
     ];
-    this.facts.replaceChildren(element("summary", {}, app.t("about")),
-      element("dl", {}, rows.map(([name, value]) => [element("dt", {}, name), element("dd", {}, String(value))]).flat()));
+    this.facts.replaceChildren(
+      element("summary", {}, app.t("about")),
+      element(
+        "dl",
+        {},
+        rows.map(([name, value]) => [element("dt", {}, name), element("dd", {}, String(value))]).flat(),
+      ),
+    );
   }
 }
 

@@ -28,7 +28,9 @@ export class State {
 
   /** Change some values; nothing happens if they are what they were. */
   set(changes) {
-    const changed = Object.keys(changes).some((key) => JSON.stringify(changes[key]) !== JSON.stringify(this.values[key]));
+    const changed = Object.keys(changes).some(
+      (key) => JSON.stringify(changes[key]) !== JSON.stringify(this.values[key]),
+    );
     if (changed) this.#take({...this.values, ...changes}, true);
   }
 
@@ -39,7 +41,9 @@ export class State {
 
   /** What no longer holds when another sentence is read: what was chosen in the one before. */
   get afresh() {
-    return Object.fromEntries(OF_A_SENTENCE.filter((key) => key in this.#defaults).map((key) => [key, this.#defaults[key]]));
+    return Object.fromEntries(
+      OF_A_SENTENCE.filter((key) => key in this.#defaults).map((key) => [key, this.#defaults[key]]),
+    );
   }
 
   /** The address of the page as it is now. */

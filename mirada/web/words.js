@@ -13,7 +13,10 @@ export function unitOf(tokenizer) {
 export function pieceLabel(piece, before, unit) {
   if (unit === "words" || unit === "symbols" || isSpecial(piece)) return visible(piece);
   if (unit === "characters") return piece === " " ? "␣" : visible(piece);
-  const inside = /[\p{L}\p{N}\p{M}]$/u.test(before) && /^(##)?[\p{L}\p{N}\p{M}]/u.test(piece) && (unit !== "wordpieces" || piece.startsWith("##"));
+  const inside =
+    /[\p{L}\p{N}\p{M}]$/u.test(before) &&
+    /^(##)?[\p{L}\p{N}\p{M}]/u.test(piece) &&
+    (unit !== "wordpieces" || piece.startsWith("##"));
   const label = visible(piece.trim().replace(/^##/, ""));
   return inside ? `·${label}` : label;
 }
@@ -32,16 +35,25 @@ export function isSpecial(piece) {
 export function wordsOf(pieces, unit) {
   const words = [];
   let text = ""; // what the pieces before this one say
+  let last = ""; // the last of them
   pieces.forEach((piece, place) => {
     const said = unit === "wordpieces" ? (piece.startsWith("##") ? piece.slice(2) : ` ${piece}`) : piece;
-    const alone = isSpecial(piece) || (place > 0 && isSpecial(pieces[place - 1])) || unit === "words" || unit === "symbols";
-    if (place === 0 || alone || beginsWord([...text], [...said])) words.push({start: place, end: place, label: ""});
+    const alone =
+      isSpecial(piece) || (place > 0 && isSpecial(pieces[place - 1])) || unit === "words" || unit === "symbols";
+    if (place === 0 || alone || (!isSpace(last) && beginsWord([...text], [...said])))
+      words.push({start: place, end: place, label: ""});
     words.at(-1).end = place + 1;
     words.at(-1).label += said;
     text += said;
+    last = said;
   });
   for (const word of words) word.label = visible(word.label.trim());
   return words;
+}
+
+/** Whether a piece is nothing but space, which is a part of the word after it. */
+function isSpace(piece) {
+  return piece !== "" && piece.trim() === "";
 }
 
 const INSIDE_WORDS = "'’‘-‐‑·_@#.,:"; // part of a word with letters or digits on both sides: don't, 5.20, e-mail

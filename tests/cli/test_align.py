@@ -112,8 +112,10 @@ def test_what_is_wrong_with_gold(trained: TranslationModel, files: tuple[Path, P
     assert f"{path}, line 3: '1:2' is not a link" in said("\n".join([*LINES[:2], "0-0 1:2", *LINES[3:]]) + "\n")
     beyond = said("\n".join([LINES[0], "0-40", *LINES[2:]]) + "\n")
     assert f"{path}, line 2: the link 0-40 names word 40 of the target, where the last is word" in beyond
-    assert "--split punctuation" in beyond
-    assert "--split punctuation" not in said("\n".join([LINES[0], "0-40", *LINES[2:]]) + "\n", "--split", "punctuation")
+    assert "--word-breaks punctuation" in beyond
+    assert "--word-breaks punctuation" not in said(
+        "\n".join([LINES[0], "0-40", *LINES[2:]]) + "\n", "--word-breaks", "punctuation"
+    )
     assert "no.align" in refused("align", trained.path, pairs, "--gold", tmp_path / "no.align")
 
 
@@ -139,3 +141,21 @@ def test_a_model_without_attention(files: tuple[Path, Path], toy_tsv: Path, tmp_
     mirada.train(toy_tsv, out=tmp_path / "plain", steps=2, settings=settings)
     said = refused("align", tmp_path / "plain", files[0], code=2)
     assert "seq2seq-lstm has no attention to align words by; train one that has (--model transformer" in said
+
+
+def test_what_words_rest_on_beside_attention(trained: TranslationModel, tmp_path: Path) -> None:
+    attend = ("attend", trained.path, "el gato ve el tren", "--attribution")
+    table = run(*attend, "leave-out,gradient").stdout.splitlines()
+    assert table[0].split() == ["attention", "leave-out", "gradient", "ρ", "leave-out", "ρ", "gradient"]
+    assert [line.split()[0] for line in table[1:]] == ["the", "cat", "sees", "the", "train", "mean"]
+    for name in ("maps.svg", "maps.png", "maps.json"):
+        assert run(*attend, "gradient", "--out", tmp_path / name).returncode == 0
+    found = json.loads((tmp_path / "maps.json").read_text(encoding="utf-8"))
+    assert list(found["measures"]) == ["gradient"]
+    assert found["source"] == ["el", "gato", "ve", "el", "tren"]
+    given = run(*attend, "gradient", "--target", "the dog", "--layer", "0", "--head", "1").stdout
+    assert [line.split()[0] for line in given.splitlines()[1:]] == ["the", "dog", "mean"]
+    assert "--attribution magic: there are leave-out, gradient" in refused(*attend, "magic", code=2)
+    assert "--part encoder: does not go with --attribution" in refused(*attend, "gradient", "--part", "encoder", code=2)
+    assert "--head 9: " in refused(*attend, "gradient", "--head", "9", code=2)
+    assert ".html is not a kind of file" in refused(*attend, "gradient", "--out", tmp_path / "x.html", code=2)

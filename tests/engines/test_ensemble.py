@@ -99,7 +99,7 @@ def test_a_model_with_itself_is_the_model(trained: TranslationModel, twice: Tran
         assert [one.text for one in found] == [one.text for one in expected]
         assert [one.score for one in found] == pytest.approx([one.score for one in expected], abs=1e-5)
     one, other = twice.attend(SOURCES[0]), alone.attend(SOURCES[0])
-    assert one.text == other.text
+    assert one.output == other.output
     assert one.weights.shape[0] == 2 * other.weights.shape[0]
     assert twice.parameters == 2 * alone.parameters
 

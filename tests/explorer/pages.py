@@ -21,12 +21,14 @@ class PageFile(HTMLParser):
         self.scripts: dict[str, str] = {}
         self.style = self.policy = self.title = self._open = ""
         self.tags: list[str] = []
+        self.addresses: list[str] = []
         self.feed(path.read_text(encoding="utf-8"))
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
         self.tags.append(tag)
+        self.addresses += [given[name] or "" for name in ("src", "href") if name in given]
         self._open = f"script {given.get('id')}" if tag == "script" else tag
         if given.get("http-equiv") == "Content-Security-Policy":
             self.policy = given["content"] or ""

@@ -45,7 +45,8 @@ def test_its_policy_allows_its_own_script_and_style_and_no_request(file: PageFil
     assert rules["worker-src"] == "blob:"
     assert not {"connect-src", "frame-src", "font-src", "media-src", "object-src"} & rules.keys()
     assert rules["img-src"] == "data: blob:"
-    assert not {"link", "img", "iframe", "object", "base"} & set(file.tags)
+    assert not {"iframe", "object", "base", "form"} & set(file.tags)
+    assert all(address.startswith("data:") for address in file.addresses)
 
 
 def test_it_has_all_of_the_model(file: PageFile, trained: TranslationModel) -> None:
@@ -173,6 +174,10 @@ def test_two_models_stand_in_one_page(trained: TranslationModel, both_ways: Tran
 
 def test_a_model_of_two_directions_says_how_each_is_asked_for(both_ways: TranslationModel, tmp_path: Path) -> None:
     both_ways.explore(tmp_path / "both.html", sentence="el gato ve el tren")
+    both_ways.explore(tmp_path / "unclear.html", sentence="42")  # of no language: the first direction is taken
+    both_ways.explore(tmp_path / "recorded.html", traces=["42", "the cat sees the train"])
+    said = PageFile(tmp_path / "recorded.html").entries[0]["recorded"]
+    assert [sentence["source"][0] for sentence in said] == ["<to:en>", "<to:es>"]
     (entry,) = PageFile(tmp_path / "both.html").entries
     tags = both_ways.source_tokenizer.tags
     assert entry["directions"] == [
@@ -221,7 +226,7 @@ def test_sentences_that_the_model_cannot_read_are_refused(
 ) -> None:
     for options in ({"sentence": sentence}, {"traces": [SENTENCE, sentence]}):
         with pytest.raises(InputError) as refused:
-            trained.explore(tmp_path / "x.html", **options)  # type: ignore[arg-type]
+            trained.explore(tmp_path / "x.html", **options)
         assert "\n" not in str(refused.value)
     with pytest.raises(InputError, match=what):
         trained.explore(tmp_path / "x.html", sentence=sentence)
@@ -263,8 +268,12 @@ def test_models_that_the_page_cannot_run_are_refused_by_name(
     model = mirada.load(trained.path)
     model.card["task"] = changes.get("task", "translation")
     model.config["model"]["name"] = changes.get("name", "transformer")
-    with pytest.raises(UsageError, match=what):
+    with pytest.raises(UsageError, match=what) as refused:
         model.explore(tmp_path / "x.html")
+    assert ("--trace" in str(refused.value)) == (model.card["task"] == "translation")
+    if model.card["task"] != "translation":
+        with pytest.raises(UsageError, match=f"a model for {model.card['task']}, which reads no sentences"):
+            model.explore(tmp_path / "x.html", traces=[SENTENCE])
 
 
 def test_a_published_tokenizer_does_not_run_but_can_be_recorded(tmp_path: Path) -> None:

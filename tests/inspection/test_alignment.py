@@ -31,7 +31,7 @@ NONE = np.zeros(9, np.float32)
 
 
 @given(TABLES, st.sampled_from(["target", "both", "either", "grow"]))
-def test_links_are_within_bounds_and_between_both_and_either(table: np.ndarray, how: Linking) -> None:  # type: ignore[type-arg]
+def test_links_are_within_bounds_and_between_both_and_either(table: np.ndarray, how: Linking) -> None:
     null = np.zeros(len(table), np.float32)
     found = link(table, null, how)
     assert all(0 <= s < table.shape[1] and 0 <= t < table.shape[0] for s, t in found)
@@ -39,7 +39,7 @@ def test_links_are_within_bounds_and_between_both_and_either(table: np.ndarray, 
 
 
 @given(TABLES)
-def test_a_link_a_target_word(table: np.ndarray) -> None:  # type: ignore[type-arg]
+def test_a_link_a_target_word(table: np.ndarray) -> None:
     found = link(table, np.zeros(len(table), np.float32), "target")
     assert sorted(t for _, t in found) == list(range(len(table)))
     assert all(table[t, s] == table[t].max() for s, t in found)

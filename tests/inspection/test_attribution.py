@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import isnan, nan
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -65,13 +66,14 @@ def test_gradient_times_input_is_what_autograd_says() -> None:
 def test_one_backward_pass_has_the_gradients_of_every_token(kind: str, tie: str) -> None:
     """Token by token: the embeddings as a leaf, the network run by hand from them."""
     torch.manual_seed(0)
+    network: Any
     if kind == "transformer":
         network = Transformer(
             TransformerConfig(width=8, heads=2, encoder_layers=1, decoder_layers=1, feed_forward=16, tie=tie),
             Sizes(12, 12),
-        ).eval()  # type: ignore[arg-type]
+        ).eval()
     else:
-        network = Seq2Seq(Seq2SeqConfig(width=8, attention="additive", attend=kind, tie=tie), 12, 12).eval()  # type: ignore[arg-type,assignment]
+        network = Seq2Seq(Seq2SeqConfig(width=8, attention="additive", attend=kind, tie=tie), 12, 12).eval()
     batch = collate_pairs([[3, 4, 5]], [[6, 7]])
     found = of_source(network, batch)
     assert found.shape == (3, 4)
@@ -102,14 +104,15 @@ def test_correlations_are_word_by_word_and_on_average() -> None:
     found = look()
     assert found.correlation("leave-out") == [pytest.approx(1), pytest.approx(nan, nan_ok=True)]
     assert found.mean_correlation("leave-out") == pytest.approx(1)  # of the words that have one
-    assert found.mean_correlation("gradient") == pytest.approx(-1)
+    assert found.mean_correlation("gradient") == pytest.approx(1)  # of the magnitudes
+    assert (found.same_first("leave-out"), found.same_first("gradient")) == (0.5, 1.0)
     values = found.as_dict()
-    assert values["correlation"]["leave-out"] == {"words": [1.0, None], "mean": 1.0}
+    assert values["correlation"]["leave-out"] == {"words": [1.0, None], "mean": 1.0, "same_first": 0.5}
     assert values["measures"]["gradient"] == (-found.attention).tolist()
     assert [line.split() for line in found.as_text().splitlines()[1:]] == [
-        ["x", "a", "a", "c", "+1.00", "−1.00"],
-        ["y", "c", "a", "a", "–", "−1.00"],
-        ["mean", "+1.00", "−1.00"],
+        ["x", "a", "a", "a", "+1.00", "+1.00"],
+        ["y", "c", "a", "c", "–", "+1.00"],
+        ["mean", "+1.00", "+1.00"],
     ]
 
 
@@ -118,7 +121,7 @@ def test_the_maps_stand_side_by_side_on_the_same_axes(tmp_path: Path) -> None:
     maps = found.figure().axes[:3]
     assert all([label.get_text() for label in box.get_xticklabels()] == ["a", "b", "c"] for box in maps)
     assert len({box.get_xlim() for box in maps}) == len({box.get_ylim() for box in maps}) == 1
-    assert "mean ρ with attention −1.00" in maps[2].get_title()
+    assert "mean ρ with attention +1.00" in maps[2].get_title()
     found.draw(tmp_path / "maps.png")
     width, height = Image.open(tmp_path / "maps.png").size
     assert width > 2 * height

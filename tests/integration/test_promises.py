@@ -80,7 +80,7 @@ def test_attention_is_a_distribution_for_every_head(trained: TranslationModel) -
     assert (layers, heads) == (1, 2)
     assert (rows, columns) == (len(look.target), len(look.source))
     assert look.weights.sum(-1) == pytest.approx(1, abs=1e-5)
-    assert look.text == trained.translate("el gato rojo ve el perro").text
+    assert look.output == trained.translate("el gato rojo ve el perro").text
 
 
 def test_odd_texts_come_back_as_valid_text(trained: TranslationModel) -> None:

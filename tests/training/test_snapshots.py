@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -21,7 +23,7 @@ def guess(model: nn.Module) -> Tensor:
     return model.guess.detach().clone()[None]
 
 
-def watched(batches: Batches, folder: Path, **config: object) -> Training[nn.Module]:
+def watched(batches: Batches, folder: Path, **config: Any) -> Training[nn.Module]:
     run, _ = training(batches, folder, model=Mean(), **config)
     run.snapshot = guess
     return run
@@ -71,7 +73,7 @@ def test_training_is_the_same_with_and_without_them(batches: Batches, tmp_path: 
 
 
 def test_a_resumed_run_has_the_same(batches: Batches, tmp_path: Path) -> None:
-    config = {"steps": 120, "validate_every": 20, "checkpoint_every": 15}
+    config: dict[str, Any] = {"steps": 120, "validate_every": 20, "checkpoint_every": 15}
     whole = watched(batches, tmp_path / "whole", **config)
     whole.run()
     interrupted = watched(batches, tmp_path / "stopped", **config)
@@ -92,7 +94,7 @@ def test_of_many_those_stay_that_are_evenly_spaced() -> None:
     steps = sorted(some.taken)
     assert len(steps) == MOST
     assert (steps[0], steps[-1]) == (0, 20_000)
-    ratios = [(after + 25) / (before + 25) for before, after in zip(steps, steps[1:], strict=False)]
+    ratios = [(after + 25) / (before + 25) for before, after in pairwise(steps)]
     assert max(ratios[1:]) / min(ratios[1:]) < 2.5  # evenly on a logarithmic scale, as far as there were any
     assert float(some.taken[20_000]) == 2.0
 
@@ -108,6 +110,7 @@ def test_other_pictures_take_the_place_of_the_earlier_ones() -> None:
     "tensors",
     [
         {"first": torch.zeros(2, dtype=torch.float16)},
+        {"0" * 5000: torch.zeros(2, dtype=torch.float16)},
         {"00000200": torch.zeros(2, dtype=torch.float16)},
         {"00000000": torch.zeros(2)},
         {"00000000": torch.zeros(2, dtype=torch.float16), "00000025": torch.zeros(3, dtype=torch.float16)},

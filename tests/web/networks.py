@@ -73,6 +73,12 @@ def safetensors(tensors: dict[str, Tensor]) -> bytes:
     return save({name: tensor.detach().float().clone().contiguous() for name, tensor in tensors.items()})
 
 
+def seeded(build: Callable[[], nn.Module]) -> nn.Module:
+    """A network whose weights are random, but the same every time."""
+    torch.manual_seed(1)
+    return shaken(build())
+
+
 def shaken(network: nn.Module) -> nn.Module:
     """The network with every parameter random, biases and norms too."""
     generator = torch.Generator().manual_seed(3)
@@ -84,14 +90,15 @@ def shaken(network: nn.Module) -> nn.Module:
 
 def seq2seq(cell: str, attention: str = "none", attend: str = "after", **more: Any) -> Kind:
     config = {"name": f"seq2seq-{cell}", "width": 10, "attention": attention, "attend": attend, **more}
-    network = Seq2Seq(Seq2SeqConfig.model_validate(config), VOCABULARY, VOCABULARY)
-    return Kind("translation", shaken(network), Sizes(VOCABULARY, VOCABULARY), target=TARGET)
+    network = seeded(lambda: Seq2Seq(Seq2SeqConfig.model_validate(config), VOCABULARY, VOCABULARY))
+    return Kind("translation", network, Sizes(VOCABULARY, VOCABULARY), target=TARGET)
 
 
 def transformer(**more: Any) -> Kind:
     sizes = {"width": 12, "heads": 2, "encoder_layers": 2, "decoder_layers": 2, "feed_forward": 16}
-    network = Transformer(TransformerConfig.model_validate({**sizes, **more}), Sizes(VOCABULARY, VOCABULARY))
-    return Kind("translation", shaken(network), Sizes(VOCABULARY, VOCABULARY), target=TARGET)
+    config = TransformerConfig.model_validate({**sizes, **more})
+    network = seeded(lambda: Transformer(config, Sizes(VOCABULARY, VOCABULARY)))
+    return Kind("translation", network, Sizes(VOCABULARY, VOCABULARY), target=TARGET)
 
 
 def reader(task: str, config: type[Any], build: Callable[[Any, Sizes], nn.Module], **values: Any) -> Kind:
@@ -99,7 +106,7 @@ def reader(task: str, config: type[Any], build: Callable[[Any, Sizes], nn.Module
     causal, outputs = task == "language_model", VOCABULARY if task in ("language_model", "masked_lm") else len(LABELS)
     sizes = Sizes(VOCABULARY, outputs, causal=causal)
     source = SOURCE[:-1] if causal else SOURCE
-    return Kind(task, shaken(build(config.model_validate(values), sizes)), sizes, tuple(source))
+    return Kind(task, seeded(lambda: build(config.model_validate(values), sizes)), sizes, tuple(source))
 
 
 def recurrent(task: str, name: str, **more: Any) -> Kind:

@@ -9,18 +9,18 @@ import pytest
 import torch
 from playwright.sync_api import Page
 
-from mirada.contracts import Batch
+from mirada.contracts import BOS, EOS, Batch
 from mirada.decoding import DecodeConfig, decode
 from tests.web.browser import Site
 from tests.web.networks import SOURCE, Kind, safetensors, seq2seq, transformer
 
-CLOSE = {"rel": 1e-4, "abs": 1e-4}
+CLOSE: dict[str, Any] = {"rel": 1e-4, "abs": 1e-4}
 KINDS = {
-    "pre-norm": lambda: transformer(),
+    "pre-norm": lambda: transformer(tie="output"),
     "post-norm": lambda: transformer(norm="post", positions="learned", tie="none"),
-    "rotary": lambda: transformer(positions="rotary", width=16, heads=4),
-    "recurrent": lambda: seq2seq("gru", "additive", "before"),
-    "recurrent-after": lambda: seq2seq("lstm", "general", "after", layers=2),
+    "rotary": lambda: transformer(positions="rotary", width=16, heads=4, tie="output"),
+    "recurrent": lambda: seq2seq("gru", "additive", "before", tie="output"),
+    "recurrent-after": lambda: seq2seq("lstm", "general", "after", layers=2, tie="output"),
 }
 SETTINGS = [(1, 1, 1.0), (1, 12, 1.0), (2, 2, 0.0), (2, 15, 1.7), (5, 1, 1.0), (5, 9, 0.0), (5, 20, 1.0), (7, 12, 1.0)]
 """Beam, limit, length penalty."""
@@ -30,10 +30,16 @@ def _given(site: Site, kind: Kind) -> dict[str, Any]:
     return {"entry": kind.entry, "weights": site.give("weights", safetensors(kind.network.state_dict()))}
 
 
-def _other_end(kind: Kind, amount: float) -> Kind:
-    """With an end that is chosen sooner or hardly ever, which depends on the sign."""
-    with torch.no_grad():
-        kind.network.output.weight[2] *= amount  # type: ignore[union-attr, operator]
+def _kind(name: str, end: float | None = None) -> Kind:
+    """A random network; with an end that is `end` times as strong as the likeliest first token."""
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        kind = KINDS[name]()
+    if end is not None:
+        network: Any = kind.network
+        with torch.no_grad():
+            first = network.start(Batch(torch.tensor([SOURCE]), torch.tensor([[BOS]]))).logits[0]
+            network.output.weight[EOS] = end * network.output.weight[first.argmax()]
     return kind
 
 
@@ -41,8 +47,8 @@ def _other_end(kind: Kind, amount: float) -> Kind:
 def test_random_networks(name: str, lasting: Page, site: Site) -> None:
     complete = [
         found
-        for end, target in ((0.2, [1]), (1.0, [1, 6, 9]), (4.0, [1]), (-4.0, [1]))
-        for found in _compare(lasting, site, _other_end(KINDS[name](), end), target)
+        for end, target in ((0.3, [BOS]), (0.9, [BOS, 6, 9]), (1.2, [BOS]))
+        for found in _compare(lasting, site, _kind(name, end), target)
     ]
     assert 0 < sum(complete) < len(complete), "some end by themselves and some at the limit, or less is tested"
 
@@ -71,7 +77,7 @@ def _compare(page: Page, site: Site, kind: Kind, target: list[int]) -> list[bool
 def test_step_by_step_is_the_whole_pass(name: str, lasting: Page, site: Site) -> None:
     rows = [[1, 9, 4, 22, 6, 3, 17], [1, 3, 3, 8, 12, 4, 2], [1, 20, 5, 5, 9, 11, 7]]
     program = "async (given) => (await import('/tests/sessions.js')).stepwise(...given)"
-    found = lasting.evaluate(program, [_given(site, KINDS[name]()), SOURCE, rows])
+    found = lasting.evaluate(program, [_given(site, _kind(name)), SOURCE, rows])
     assert found["scale"] > 0.5
     assert found["largest"] < 1e-4
 
@@ -80,7 +86,7 @@ def test_step_by_step_is_the_whole_pass(name: str, lasting: Page, site: Site) ->
 def test_the_tree_leads_to_each_hypothesis(name: str, lasting: Page, site: Site) -> None:
     program = "async (given) => (await import('/tests/sessions.js')).searches(...given)"
     options = [{"beam": beam, "nBest": beam, "limit": 12} for beam in (1, 3, 5)]
-    found = json.loads(lasting.evaluate(program, [_given(site, KINDS[name]()), SOURCE, [1], options]))
+    found = json.loads(lasting.evaluate(program, [_given(site, _kind(name)), SOURCE, [BOS], options]))
     for wanted, one in zip(options, found, strict=True):
         assert [path["path"] for path in one["paths"]] == [each["ids"] for each in one["hypotheses"]]
         assert {path["fate"] for path in one["paths"]} == {"ended"}
@@ -95,7 +101,7 @@ def _check_tree(tree: list[dict[str, Any]], beam: int) -> None:
     for step in tree:
         candidates, open_ = step["candidates"], step["open"]
         scores = [candidate["score"] for candidate in candidates]
-        assert scores == sorted(scores, reverse=True) or all(c["id"] == 2 for c in candidates)
+        assert scores == sorted(scores, reverse=True) or all(c["id"] == EOS for c in candidates)
         kept = sorted((c for c in candidates if c["fate"] == "kept"), key=lambda c: c["child"])
         assert [candidate["child"] for candidate in kept] == list(range(len(open_)))
         assert len(open_) <= beam
@@ -104,7 +110,7 @@ def _check_tree(tree: list[dict[str, Any]], beam: int) -> None:
             assert hypothesis["score"] == pytest.approx(
                 before[candidate["parent"]]["score"] + candidate["logP"], **CLOSE
             )
-        assert all(candidate["id"] == 2 for candidate in candidates if candidate["fate"] == "ended")
+        assert all(candidate["id"] == EOS for candidate in candidates if candidate["fate"] == "ended")
         assert all(candidate["child"] is None for candidate in candidates if candidate["fate"] != "kept")
         before = open_
     assert not before, "the search is over when nothing is open"

@@ -24,7 +24,7 @@ from mirada.tasks.translation.model import TranslationModel
 from tests import toy
 from tests.web.browser import Site
 
-CLOSE = {"rel": 1e-4, "abs": 1e-4}
+CLOSE: dict[str, Any] = {"rel": 1e-4, "abs": 1e-4}
 ODD = ["El  gato\tve", "GATO rojo, tren", "zzz", "un niño ve el 12345", "¿el lobo?", "</s>", "el gato </s> ve"]
 SENTENCES = [source for source, _ in toy.pairs(193, seed=5)] + ODD
 SENTENCE = "el perro negro ve el tren viejo"
@@ -178,7 +178,7 @@ def test_a_number_is_explained(model_page: Page) -> None:
 
 def test_what_the_model_says_of_itself(model_page: Page) -> None:
     said = _asked(model_page, "describe")
-    assert said["generates"] and said["hasEncoder"] and said["hasDecoder"]
+    assert all(said[name] for name in ("generates", "hasEncoder", "hasDecoder"))
     assert said["switches"] == ["scale", "future_mask", "positions", "residual_off", "heads_off", "layers_off"]
     attention = {part["path"]: part["heads"] for part in said["parts"] if part["kind"] == "attention"}
     assert attention == {"encoder.0.self": 2, "decoder.0.self": 2, "decoder.0.cross": 2}
@@ -189,10 +189,12 @@ def test_what_the_model_says_of_itself(model_page: Page) -> None:
     [
         ("generate", [" \u200b "], "the text is empty"),
         ("generate", ["x" * 20_001], "the text has 20001 characters, and the page takes 20000"),
-        ("generate", ["el gato " * 400], "tokens, and the model takes 255; shorten it"),
+        ("generate", ["el gato " * 400], "tokens; the model takes 255; shorten it"),
         ("generate", [SENTENCE, {"beam": 1000}], "beam=1000: must be a whole number from 1 to 64"),
         ("generate", [SENTENCE, {"prefix": [99999]}], "prefix: 99999 is no id of the vocabulary"),
         ("trace", [SENTENCE, {"target": [5] * 256}], "the target has 256 tokens; the model takes 255"),
+        ("generate", [SENTENCE, {"prefix": [5] * 256}], "the target has 256 tokens; the model takes 255"),
+        ("generate", [SENTENCE, {"switches": {"heads": []}}], "switch heads: there are scale, future_mask, positions"),
         ("trace", [SENTENCE, {"switches": {"layers_off": ["encoder.7"]}}], "switch layers_off=encoder.7: transformer"),
         ("explain", ["nothing", [0], {"text": SENTENCE}], "the trace has no nothing"),
         ("predict", [SENTENCE], "a model for translation generates"),

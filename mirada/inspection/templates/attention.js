@@ -2,6 +2,7 @@
 // Shows the attention in #data: lines from what looks to what is looked at, and a table of all weights.
 const hypotheses = JSON.parse(document.getElementById("data").textContent);
 const $ = (id) => document.getElementById(id);
+const HINT = $("said").textContent;
 let pinned = null;
 
 function fill(select, texts, values, chosen) {
@@ -93,9 +94,9 @@ function point(part, mean, only) {
     line.setAttribute("stroke-width", 0.5 + 3 * weight);
     lines.append(line);
   }));
-  columns.forEach((one, k) => { one.style.background = only === null ? "" : tint(0.8 * mean[only][k]); });
+  columns.forEach((one, k) => { one.style.background = only === null ? "" : tint(0.6 * mean[only][k]); });
   rows.forEach((one, q) => one.classList.toggle("on", q === only));
-  if (only === null) return;
+  if (only === null) { $("said").textContent = HINT; return; }
   const best = mean[only].map((weight, k) => [weight, k]).sort((a, b) => b[0] - a[0]).slice(0, 3);
   const named = best.map(([weight, k]) => `${shown(part.keys)[k]} ${percent(weight)}`).join(", ");
   $("said").textContent = `${shown(part.queries)[only]} looks at ${named}`;

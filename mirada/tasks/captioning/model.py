@@ -146,7 +146,7 @@ class CaptionModel(GenerativeModel):
         return Validation(chrf(texts, chosen.labels), "chrF++", figures={"exact match": right}, example=example)
 
     def passes(  # type: ignore[override]
-        self, image: ImageInput, target: str | None = None, **decode: Unpack[DecodeOptions]
+        self, image: ImageInput, /, target: str | None = None, **decode: Unpack[DecodeOptions]
     ) -> list[Pass]:
         """The passes for one image: on each of its n best captions, or on the caption that is given."""
         (seen,), config = self.image_loader.read([image]), self.decode_config(**decode)

@@ -136,7 +136,7 @@ class ClassificationModel(Classifier):
             raise InputError(f"{found}; the model classifies pairs: write the first text, a tab, and the second")
         return text
 
-    def passes(self, text: str, target: str | None = None, **options: Any) -> list[Pass]:
+    def passes(self, text: str, /, target: str | None = None, **options: Any) -> list[Pass]:
         """The pass that classifies a text."""
         self._reads_only(target, options)
         whole = self._text(check_filled(text), 1)

@@ -142,8 +142,8 @@ class ForecastingModel(Model):
         names, notes = self.preprocessor.names, tuple(series.notes)
         return Forecast(names, times, mean[0], bounds, series.values, series.times, notes=notes)
 
-    def passes(  # type: ignore[override]
-        self, table: Table, target: str | None = None, *, columns: Sequence[str] = (), **options: Any
+    def passes(
+        self, table: Table, /, target: str | None = None, *, columns: Sequence[str] = (), **options: Any
     ) -> list[Pass]:
         """The pass that reads the end of a series: at each step it says what comes next."""
         self._reads_only(target, options)

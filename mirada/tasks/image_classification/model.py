@@ -82,7 +82,7 @@ class ImageClassificationModel(Classifier):
             found.append(ImageClassification(*ranked[0], dict(ranked), notes=image.notes, image=image.place))
         return found
 
-    def passes(self, image: ImageInput, target: str | None = None, **options: Any) -> list[Pass]:
+    def passes(self, image: ImageInput, /, target: str | None = None, **options: Any) -> list[Pass]:
         """The pass that classifies an image."""
         self._reads_only(target, options)
         (seen,) = self.image_loader.read([image])

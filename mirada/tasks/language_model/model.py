@@ -20,7 +20,7 @@ from mirada.engines import Engine, GenerationSettings
 from mirada.engines.torch import TorchEngine
 from mirada.errors import DataError, InputError, UsageError
 from mirada.inspection.trace import Pass
-from mirada.inspection.words import decoded_tokens
+from mirada.inspection.words import read_tokens
 from mirada.metrics.perplexity import MEASURES, TextScores, divisor, evaluate_text
 from mirada.predictions import Prediction, ranked
 from mirada.tasks.language_model.data import read_lines
@@ -180,7 +180,7 @@ class LanguageModel(GenerativeModel):
         """The units of a prompt that the vocabulary does not have."""
         return self.preprocessor.spelling.unknown(_check_prompt(prompt))
 
-    def passes(self, text: str, target: str | None = None, **options: Any) -> list[Pass]:
+    def passes(self, text: str, /, target: str | None = None, **options: Any) -> list[Pass]:
         """The pass that reads a text, and `target` after it: at each token it says which comes next."""
         spelling, network = self.preprocessor.spelling, self.network
         whole = check_filled(text) + ("" if target is None else check_text(target, "the target"))
@@ -189,7 +189,7 @@ class LanguageModel(GenerativeModel):
         if network.context is not None and len(read) > network.context:
             raise InputError(f"the text has {len(read):,} tokens; the model sees {network.context:,}; shorten it")
         batch = _whole(torch.tensor([read], device=self.device))
-        tokens = decoded_tokens(self.preprocessor.tokenizer, ids, spelling.text_of)
+        tokens = read_tokens(self.preprocessor.tokenizer, whole, ids, spelling.text_of)
         opening = list(zip(self.preprocessor.tokenizer.pieces(before), before, strict=True))
         source = tokens if spelling.whole else tokens.framed(before=opening)
         return [

@@ -18,7 +18,7 @@ from mirada.data.corpus import Ids, batched
 from mirada.data.text import shown_text
 from mirada.errors import InputError, UsageError
 from mirada.inspection.trace import Pass
-from mirada.inspection.words import Tokens, decoded_tokens, read_tokens
+from mirada.inspection.words import Tokens, read_tokens
 from mirada.metrics.score import Evaluation, Score
 from mirada.models.bert import BertForPretraining
 from mirada.predictions import Prediction, ranked
@@ -113,7 +113,7 @@ class MaskedLanguageModel(Model):
         pieces = self.preprocessor.tokenizer.pieces
         return [FilledGap(tuple(zip(map(str.strip, pieces(words)), p, strict=True))) for p, words in rows]
 
-    def passes(self, text: str, target: str | None = None, **options: Any) -> list[Pass]:
+    def passes(self, text: str, /, target: str | None = None, **options: Any) -> list[Pass]:
         """The pass that reads a text; its logits are those of the gaps, or of every token if there are none."""
         self._reads_only(target, options)
         tokenizer, network = self.preprocessor.tokenizer, self.network
@@ -139,9 +139,10 @@ class MaskedLanguageModel(Model):
     def _around_gaps(self, text: str, ids: list[int]) -> Tokens:
         """The tokens of a text with gaps: each gap is the mark that the user wrote."""
         tokenizer, found = self.preprocessor.tokenizer, Tokens(())
-        for number, part in enumerate(split_at(ids, tokenizer.mask)):
+        parts = zip(text.strip().split(GAP), split_at(ids, tokenizer.mask), strict=True)
+        for number, (said, part) in enumerate(parts):
             found = found.framed(after=[(GAP, tokenizer.mask or 0)]) if number else found
-            one = decoded_tokens(tokenizer, part)
+            one = read_tokens(tokenizer, said.strip(), part)
             spans = [None if s is None else (s[0] + len(found.text), s[1] + len(found.text)) for s in one.spans]
             text = found.text + one.text + " "
             found = Tokens(found.pieces + one.pieces, found.ids + one.ids, (*found.spans, *spans), text)

@@ -119,9 +119,7 @@ class TaggingModel(Model):
                 raise InputError(f"text {number} has bytes that are not UTF-8: {shown_text(' '.join(words))}")
         return [self._named(words, o) for words, o in zip(sentences, self._read(sentences), strict=True)]
 
-    def passes(  # type: ignore[override]
-        self, text: str | Sequence[str], target: str | None = None, **options: Any
-    ) -> list[Pass]:
+    def passes(self, text: str | Sequence[str], /, target: str | None = None, **options: Any) -> list[Pass]:
         """The pass that tags the words of a text; its logits are those of the words."""
         self._reads_only(target, options)
         words = words_of(text) if isinstance(text, str) else list(check_texts(text))

@@ -26,10 +26,10 @@ from mirada.engines.torch import TorchEngine
 from mirada.errors import InputError, UsageError
 from mirada.inspection.alignment import (
     Alignment,
+    Breaks,
     Linking,
     Reading,
     Span,
-    Split,
     Weights,
     WordWeights,
     between_words,
@@ -81,7 +81,7 @@ class Side:
     """For each character of it those of `text`."""
 
     @classmethod
-    def of(cls, text: str, tokenizer: Tokenizer, split: Split, masked: Sequence[tuple[Masking, str]]) -> Side:
+    def of(cls, text: str, tokenizer: Tokenizer, breaks: Breaks, masked: Sequence[tuple[Masking, str]]) -> Side:
         read, origin, end = "", list[Span](), 0
         for span, marker in [*masked, (Masking(len(text), len(text), ""), "")]:
             read += text[end : span.start] + marker
@@ -91,7 +91,7 @@ class Side:
         tokens = [
             (origin[token.start][0], origin[token.end - 1][1]) if token.end > token.start else (0, 0) for token in found
         ]
-        return cls(text, word_spans(text, split), [token.id for token in found], tokens, read, origin)
+        return cls(text, word_spans(text, breaks), [token.id for token in found], tokens, read, origin)
 
     def without(self, word: int) -> str:
         """The text as the model reads it, without one of its words."""
@@ -161,13 +161,13 @@ class Ranking:
 class Aligner:
     """Aligns pairs with one translator."""
 
-    def __init__(self, model: TranslationModel, split: Split = "spaces", to: str | None = None):
+    def __init__(self, model: TranslationModel, breaks: Breaks = "spaces", to: str | None = None):
         """`to` is the language of the target, for a model of two directions; by default that of its training data."""
         if not isinstance(model.network, GenerativeNetwork):
             raise UsageError(f"{model.path}: each member of an ensemble has attention of its own; name one of them")
-        if split not in ("spaces", "punctuation"):
-            raise UsageError(f"--split {split!s:.40}: there are spaces, punctuation")
-        self.model, self.split = model, split
+        if breaks not in ("spaces", "punctuation"):
+            raise UsageError(f"--word-breaks {breaks!s:.40}: there are spaces, punctuation")
+        self.model, self.breaks = model, breaks
         codes = model.directions.codes
         self.tag = model.directions.tag(model.directions.find(to) or (codes[0] if codes else None))
         self.engine = TorchEngine(model.network, model.device)
@@ -182,16 +182,19 @@ class Aligner:
         shared = shared_spans(*pair) if self.model.preprocessor.masks else ([], [])
         tokenizers = self.model.source_tokenizer, self.model.target_tokenizer
         try:
-            sides = [Side.of(*each, self.split, masked) for *each, masked in zip(pair, tokenizers, shared, strict=True)]
+            source, target = (
+                Side.of(text, tokenizer, self.breaks, masked)
+                for text, tokenizer, masked in zip(pair, tokenizers, shared, strict=True)
+            )
         except InputError as error:
             return Sides.unread(str(error))
         limits = self.model.translator.longest, self.model.translator.max_length - 1
-        for name, side, limit in zip(("source", "target"), sides, limits, strict=True):
+        for name, side, limit in zip(("source", "target"), (source, target), limits, strict=True):
             if not side.words or not side.ids:
                 return Sides.unread(f"its {name} has no words")
             if len(side.ids) > limit:
                 return Sides.unread(f"its {name} has {len(side.ids):,} tokens, and the model takes {limit:,}")
-        return Sides(*sides)
+        return Sides(source, target)
 
     def weights(self, pairs: Sequence[Sides], reading: Reading | None = None) -> Iterator[tuple[int, WordWeights]]:
         """The numbers of pairs with their weights between words, in an order that suits computing.

@@ -24,6 +24,7 @@ from mirada.cli.app import (
     Threads,
     TopK,
     TopP,
+    Without,
     listed,
     note,
     option,
@@ -31,7 +32,7 @@ from mirada.cli.app import (
 )
 from mirada.cli.input import Given
 from mirada.cli.output import check_new
-from mirada.cli.predict import answer, load
+from mirada.cli.predict import answer, load, switched_off
 from mirada.errors import UsageError
 from mirada.tasks.translation.command_files import Aids, fill, translate_document
 
@@ -131,6 +132,7 @@ def translate(
     precision: Annotated[
         str | None, typer.Option(help="Arithmetic of torch: float32 or bfloat16.", show_default="float32")
     ] = None,
+    without: Without = None,
     threads: Threads = None,
     device: Device = None,
 ) -> None:
@@ -158,18 +160,19 @@ def translate(
     decode |= {"top_p": top_p, "seed": seed, "sample": sample or None, "split": split, "words": words or None}
     aids = Aids(model, _direction(model, to, given, out, kind), glossary, keep, memory, memory_threshold)
     settings = {**how, **aids.fingerprints, **model.decode_config(**decode).model_dump()}
-    job = job_of("translate", bundle, prefix=prefix, flags=flags, **settings)
+    job = job_of("translate", bundle, prefix=prefix, flags=flags, without=without, **settings)
     try:
-        if file is not None and kind == "catalogs":
-            options = {"keep_damaged": keep_damaged, "skip_broken": skip_broken, "force": force, "json_": json_}
-            fill(model, file, out, job, decode, aids, **options)
-        elif file is not None and kind == "document":
-            translate_document(model, file, out, job, decode, aids, listed(columns), json_)
-        else:
-            if prefix.rstrip() != prefix:
-                say(f"mirada: --prefix {prefix!r}: the space at its end is ignored; the next word brings its own")
-            shown = (lambda found: found.with_columns()) if flags else (lambda found: found)
-            answer(given, out, job, lambda lines: map(shown, aids.translate(lines, prefix=prefix, **decode)), json_)
+        with switched_off(without):
+            if file is not None and kind == "catalogs":
+                options = {"keep_damaged": keep_damaged, "skip_broken": skip_broken, "force": force, "json_": json_}
+                fill(model, file, out, job, decode, aids, **options)
+            elif file is not None and kind == "document":
+                translate_document(model, file, out, job, decode, aids, listed(columns), json_)
+            else:
+                if prefix.rstrip() != prefix:
+                    say(f"mirada: --prefix {prefix!r}: the space at its end is ignored; the next word brings its own")
+                shown = (lambda found: found.with_columns()) if flags else (lambda found: found)
+                answer(given, out, job, lambda lines: map(shown, aids.translate(lines, prefix=prefix, **decode)), json_)
     finally:
         aids.report()
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from torch import nn
 
 from mirada.engines.ensemble import EnsembleEngine
 from mirada.errors import UsageError
+from mirada.inspection.attention import WEIGHTS, Attention, attention_of, joined
 from mirada.inspection.embeddings import Embeddings
+from mirada.inspection.trace import Pass
 from mirada.tasks.model import check_choice
 from mirada.tasks.translation.model import TranslationModel
 
@@ -39,6 +43,20 @@ class TranslationEnsemble(TranslationModel):
                 raise UsageError(f"{option}: {self.path} is an ensemble, and only the engine torch computes one")
         networks = [member.network for member in self.members]
         self.translator.engine = EnsembleEngine(networks, self.device, precision)
+
+    def attend(self, text: str, /, target: str | None = None, **options: Any) -> Attention:
+        """The attention of all members while they choose together: their layers one after another."""
+        piece, chosen = self.chosen(text, target, **options)
+        found = []
+        for each in chosen:
+            members = [member.replay(member.network, piece, each).record(*WEIGHTS) for member in self.members]
+            found.append(joined([attention_of(trace) for trace in members]))
+        if not found[0].parts:
+            raise UsageError(f"{self.path}: its models have no attention")
+        return replace(found[0], others=tuple(found[1:]))
+
+    def passes(self, text: str, /, target: str | None = None, **options: Any) -> list[Pass]:
+        raise UsageError(f"{self.path}: an ensemble has several networks; trace one of them: {self.members[0].path}")
 
     def embeddings(self, side: str = "source") -> Embeddings:
         raise UsageError(f"{self.path}: each member of an ensemble has embeddings of its own; name one of them")

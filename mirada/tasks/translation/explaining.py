@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from mirada.errors import UsageError
-from mirada.inspection.alignment import Alignment, Linking, Reading, Split
+from mirada.inspection.alignment import Alignment, Breaks, Linking, Reading
 from mirada.metrics.alignment import Gold, parse_links
 from mirada.tasks.model import DecodeOptions, check_choice, check_text, evenly
 from mirada.tasks.translation.alignment import METHODS, SAMPLE, Aligner, Pair, Place, Ranking
@@ -33,7 +33,7 @@ class Explaining:
         row: str | None = None,
         links: Linking = "grow",
         threshold: float | None = None,
-        split: Split = "spaces",
+        word_breaks: Breaks = "spaces",
         to: str | None = None,
     ) -> list[Alignment]:
         """Align the words of sentence pairs; a pair that cannot be read has a `problem` and no links.
@@ -41,13 +41,13 @@ class Explaining:
         `by` is attention, or leave-out: slower, and better. The layer and the head (from 0, or "mean") and the row
         ("chosen", or "fed-in") that are not given are chosen on a sample of the pairs: by AER with `gold` (an alignment
         for each pair), else by their agreement with leaving words out. `links` and `threshold`: see
-        `mirada.inspection.alignment.link`. Words are split at spaces, or also at punctuation. `to` is the target
+        `mirada.inspection.alignment.link`. Words end at spaces, or also at punctuation. `to` is the target
         language, for a model of two directions.
         """
         given = check_pairs(pairs)
         truth = None if gold is None else check_gold(gold, len(given))
         check_linking(by, links, threshold, layer, head, row)
-        aligner = Aligner(cast("TranslationModel", self), split, to)
+        aligner = Aligner(cast("TranslationModel", self), word_breaks, to)
         reading = None
         if by == "attention":
             reading, _ = choose(aligner, given, truth, layer, head, row, links)
@@ -66,7 +66,7 @@ class Explaining:
         layer: Place = "mean",
         head: Place = "mean",
         row: str = "chosen",
-        split: Split = "spaces",
+        word_breaks: Breaks = "spaces",
         to: str | None = None,
         **decode: Unpack[DecodeOptions],
     ) -> Attribution:
@@ -82,7 +82,7 @@ class Explaining:
         if target is None:
             to = _guessed(model, to, text)
             target = model.translate(text, to=to, **cast(Any, {**decode, "split": False})).text
-        aligner = Aligner(model, split, to)
+        aligner = Aligner(model, word_breaks, to)
         return attribute(aligner, (text, check_text(target, "the target")), methods, aligner.among(layer, head, row)[0])
 
 
@@ -104,7 +104,7 @@ def choose(
     among = aligner.among(layer, head, row)
     if len(among) == 1:
         return among[0], None
-    numbers = evenly(range(len(pairs)), SAMPLE)
+    numbers = evenly(list(range(len(pairs))), SAMPLE)
     truth = None if gold is None else [gold[number] for number in numbers]
     ranking = aligner.rank([pairs[number] for number in numbers], truth, among, links)
     return ranking.chosen.reading, ranking

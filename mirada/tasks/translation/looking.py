@@ -1,16 +1,24 @@
-"""A sentence and its translation as the tokens of a forward pass: with markers for what is copied, shown as that."""
+"""A sentence and its translations as forward passes: with markers for what is copied, which is shown as it is."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
+from mirada.contracts import GenerativeNetwork
+from mirada.data.batching import collate_pairs
 from mirada.data.masking import MARKER, MARKERS, Masked
 from mirada.data.tokenizer import Tokenizer
 from mirada.decoding import Hypothesis
 from mirada.errors import InputError
+from mirada.inspection.trace import Pass
 from mirada.inspection.words import Span, Tokens, decoded_tokens, ended, read_tokens
+from mirada.tasks.model import DecodeOptions, check_filled
 from mirada.tasks.translation.data import TranslationPreprocessor
 from mirada.tasks.translation.pieces import Piece
+
+if TYPE_CHECKING:
+    from mirada.tasks.translation.model import TranslationModel
 
 
 @dataclass(frozen=True)
@@ -21,6 +29,37 @@ class Chosen:
     text: str
     score: float | None = None
     """None if it was given."""
+
+
+class Looking:
+    """What `trace` and `attend` record of a translator."""
+
+    def passes(self, text: str, /, target: str | None = None, **options: Any) -> list[Pass]:
+        """The passes for one sentence: on each of its n best translations, or on the translation that is given."""
+        model = cast("TranslationModel", self)
+        piece, chosen = self.chosen(text, target, **options)
+        return [self.replay(model.network, piece, each) for each in chosen]
+
+    def chosen(
+        self, text: str, target: str | None, *, to: str | None = None, **decode: Unpack[DecodeOptions]
+    ) -> tuple[Piece, list[Chosen]]:
+        """A sentence as the model reads it, and its translations as tokens."""
+        model = cast("TranslationModel", self)
+        way, config = model._way(model._direction(to, [check_filled(text)])[0]), model.decode_config(**decode)
+        split = target is None and model.translator.splits(config)
+        piece = model.translator.sentence(text, split, way)
+        if target is not None:
+            return piece, [given(piece, check_filled(target), model.preprocessor, model.translator.max_length)]
+        return piece, [found(piece, each, model.target_tokenizer) for each in model.translator.chosen(piece, config)]
+
+    def replay(self, network: GenerativeNetwork, piece: Piece, chosen: Chosen) -> Pass:
+        """The pass of a network on a translation."""
+        model = cast("TranslationModel", self)
+        batch = collate_pairs([piece.ids], [chosen.tokens.ids]).to(model.device)
+        source, target = source_tokens(model.source_tokenizer, piece), ended(chosen.tokens)
+        rows = {"source": source, "target": target, "input": target.shifted()}
+        outputs, said = ("target", "vocabulary"), (chosen.text, chosen.score)
+        return Pass(network, lambda: network(batch), piece.plain, rows, outputs, model.facts, *said)
 
 
 def source_tokens(tokenizer: Tokenizer, piece: Piece) -> Tokens:

@@ -26,17 +26,15 @@ from mirada.engines.torch import TorchEngine
 from mirada.errors import UsageError
 from mirada.inspection.embeddings import Embeddings
 from mirada.inspection.snapshots import Snapshot
-from mirada.inspection.trace import Pass
-from mirada.inspection.words import ended
 from mirada.metrics.translation import BothWays, TranslationScores, bleu, bleu_tokenizer, chrf, evaluate
-from mirada.tasks.model import DecodeOptions, GenerativeModel, check_choice, check_filled, check_text, check_texts
+from mirada.tasks.model import DecodeOptions, GenerativeModel, check_choice, check_text, check_texts
 from mirada.tasks.translation import document_translation as documents
 from mirada.tasks.translation.catalogs import Filling, check_language, fill, lines_of
 from mirada.tasks.translation.data import Examples, TranslationPreprocessor, read_examples
 from mirada.tasks.translation.direction import Directions, turned
 from mirada.tasks.translation.explaining import Explaining
 from mirada.tasks.translation.glossary import Glossary, GlossaryLike, open_glossary
-from mirada.tasks.translation.looking import Chosen, found, given, source_tokens
+from mirada.tasks.translation.looking import Looking
 from mirada.tasks.translation.memory import (
     THRESHOLD,
     MemoryLike,
@@ -45,7 +43,7 @@ from mirada.tasks.translation.memory import (
     check_threshold,
     open_memory,
 )
-from mirada.tasks.translation.pieces import Find, Piece, Way
+from mirada.tasks.translation.pieces import Find, Way
 from mirada.tasks.translation.snapshot import snapshot_of
 from mirada.tasks.translation.translator import Translation, Translator, with_notes
 from mirada.training.losses import TargetTokenLoss
@@ -60,7 +58,7 @@ Languages = tuple[str | None, str | None]
 """Source and target."""
 
 
-class TranslationModel(Explaining, GenerativeModel):
+class TranslationModel(Explaining, Looking, GenerativeModel):
     """A trained translator, opened from its bundle."""
 
     example = 'mirada translate {path} "…"'
@@ -360,40 +358,6 @@ class TranslationModel(Explaining, GenerativeModel):
         """Decoding options for catalogs and documents: several translations to choose from."""
         wanted = decode.get("n_best") or 5
         return {**decode, "n_best": min(wanted, self.decode_config(**decode).beam)}
-
-    def passes(  # type: ignore[override]
-        self, text: str, target: str | None = None, *, to: str | None = None, **decode: Unpack[DecodeOptions]
-    ) -> list[Pass]:
-        """The passes for one sentence: on each of its n best translations, or on the translation that is given."""
-        piece, chosen = self._chosen(text, target, to, decode)
-        return [self.replay(self.network, piece, each) for each in chosen]
-
-    def _chosen(
-        self, text: str, target: str | None, to: str | None, decode: DecodeOptions
-    ) -> tuple[Piece, list[Chosen]]:
-        """A sentence as the model reads it, and its translations as tokens."""
-        way, config = self._way(self._direction(to, [check_filled(text)])[0]), self.decode_config(**decode)
-        split = target is None and self.translator.splits(config)
-        piece = self.translator.sentence(text, split, way)
-        if target is not None:
-            return piece, [given(piece, check_filled(target), self.preprocessor, self.translator.max_length)]
-        return piece, [found(piece, each, self.target_tokenizer) for each in self.translator.chosen(piece, config)]
-
-    def replay(self, network: GenerativeNetwork, piece: Piece, chosen: Chosen) -> Pass:
-        """The pass of a network on a translation."""
-        batch = collate_pairs([piece.ids], [chosen.tokens.ids]).to(self.device)
-        source, target = source_tokens(self.source_tokenizer, piece), ended(chosen.tokens)
-        rows = {"source": source, "target": target, "input": target.shifted()}
-        return Pass(
-            network,
-            lambda: network(batch),
-            piece.plain,
-            rows,
-            ("target", "vocabulary"),
-            self.facts,
-            chosen.text,
-            chosen.score,
-        )
 
     def embeddings(self, side: str = "source") -> Embeddings:
         """The word embeddings of one side, source or target."""

@@ -109,7 +109,7 @@ class TranslationReport(TaskReport):
         sources: list[str] = [source for source, _ in prepared.dev]
         sentence = min(sources, key=lambda source: abs(len(source.split()) - ATTENTION_WORDS))
         try:
-            seen = model.attend(sentence, to=model.directions.ways[0])
+            seen = model.attend(sentence, to=model.directions.ways[0], split=False)
         except (UsageError, InputError):  # it has no attention, or the sentence is too long for it
             return {"attention": None}
         weights = [[round(float(weight), 4) for weight in row] for row in seen.mean]

@@ -234,10 +234,9 @@ class Translator:
         way = Way(language=self.language) if way is ONE_WAY else way
         (found,) = self._cut([text], [], split, way)
         if len(found.pieces) != 1:
-            first = f"is translated in {len(found.pieces)} parts; the first is {found.pieces[0].source!r:.80}" * bool(
-                found.pieces
-            )
-            fault = found.problem or first or "is empty"
+            fault = found.problem or "is empty"
+            if found.pieces:
+                fault = f"is translated in {len(found.pieces)} parts; the first is {found.pieces[0].source!r:.80}"
             raise InputError(f"a model is looked into with one sentence at a time: the text {fault}")
         return found.pieces[0]
 
@@ -246,14 +245,12 @@ class Translator:
         self.search([piece], config, lambda done: None)
         if piece.copied:
             raise InputError(f"{piece.source!r:.80} is copied as it is: the model does not translate it")
-        best = self.search.generate([piece], config)[0]
-        others = [each for each in best if each.tokens != piece.tokens]
-        first = next((each for each in best if each.tokens == piece.tokens), None)
-        if first is None:  # it was searched again, for the first one had a fault
+        first, *others = self.search.generate([piece], config)[0]
+        if first.tokens != piece.tokens:  # it was searched again, for the first one had a fault
             log_p = sum(self.engine.score([piece.ids], [piece.tokens])[0])
             score = log_p / (len(piece.tokens) + 1) ** config.length_penalty
             first = Hypothesis(piece.tokens, log_p, score, piece.complete)
-        return [first, *others][: config.n_best]
+        return [first, *others]
 
     def _clause(self, piece: Piece) -> int | None:
         """Where to split a sentence that the model takes, but that is much longer than any it has learned from."""

@@ -10,7 +10,12 @@ export class MapGrid {
     this.chose = chose;
     this.columns = 1;
     this.element = element("div", {class: "grid", role: "radiogroup", "aria-label": app.t("heads")});
-    roving(this.element, "[role=radio]", (one) => one.click(), () => this.columns);
+    roving(
+      this.element,
+      "[role=radio]",
+      (one) => one.click(),
+      () => this.columns,
+    );
     this.rows = null;
   }
 
@@ -23,11 +28,17 @@ export class MapGrid {
     if (rows !== this.rows || drawn !== this.drawn) {
       Object.assign(this, {rows, drawn, columns: rows[0].cells.length});
       this.element.style.setProperty("--columns", this.columns);
+      this.element.classList.toggle("wide", this.columns > 6);
+      this.element.classList.toggle("widest", this.columns > 10);
       const colours = pageColours();
-      this.element.replaceChildren(...rows.flatMap(({cells, title}) => [
-        title ? element("div", {class: "row-title"}, title) : null,
-        ...cells.map((cell) => this.#small(cell, colours[cell.scale ?? "weights"])),
-      ]).filter(Boolean));
+      this.element.replaceChildren(
+        ...rows
+          .flatMap(({cells, title}) => [
+            title ? element("div", {class: "row-title"}, title) : null,
+            ...cells.map((cell) => this.#small(cell, colours[cell.scale ?? "weights"])),
+          ])
+          .filter(Boolean),
+      );
     }
     for (const one of this.element.querySelectorAll("[role=radio]")) {
       const is = one.dataset.value === chosen;
@@ -40,7 +51,10 @@ export class MapGrid {
     const canvas = element("canvas", {"aria-hidden": "true"});
     drawSmall(canvas, matrix, scale);
     return button([canvas, element("span", {"aria-hidden": "true"}, short)], () => this.chose(value), {
-      role: "radio", "aria-label": name, title: name, "data-value": value,
+      role: "radio",
+      "aria-label": name,
+      title: name,
+      "data-value": value,
     });
   }
 }

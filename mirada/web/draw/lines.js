@@ -15,7 +15,8 @@ export function linesLayout(rowLabels, columnLabels, width) {
   const columns = sizes(columnLabels);
   const total = (widths) => widths.reduce((sum, one) => sum + one + GAP, -GAP);
   const across = Math.max(total(rows), total(columns));
-  if (across <= width - 8) return lying(rowLabels, columnLabels, rows, columns, Math.max(across + 8, Math.min(width, 420)), size);
+  if (across <= width - 8)
+    return lying(rowLabels, columnLabels, rows, columns, Math.max(across + 8, Math.min(width, 420)), size);
   return standing(rowLabels, columnLabels, width, size);
 }
 
@@ -36,11 +37,12 @@ function lying(rowLabels, columnLabels, rows, columns, width, size) {
 function standing(rowLabels, columnLabels, width, size) {
   const height = 26;
   const each = Math.min(220, width * 0.36);
-  const place = (labels, right) => labels.map((label, i) => {
-    const text = shortened(label, each - 10, {size, family: SERIF});
-    const wide = textWidth(text, {size, family: SERIF}) + 10;
-    return {x: right ? width - each : each - wide, y: 26 + i * height, width: wide, height: height - 2, text};
-  });
+  const place = (labels, right) =>
+    labels.map((label, i) => {
+      const text = shortened(label, each - 10, {size, family: SERIF});
+      const wide = textWidth(text, {size, family: SERIF}) + 10;
+      return {x: right ? width - each : each - wide, y: 26 + i * height, width: wide, height: height - 2, text};
+    });
   const most = Math.max(rowLabels.length, columnLabels.length);
   const area = Math.min(width, 640);
   const limit = Math.min(width, area);
@@ -57,7 +59,8 @@ export function linesBetween(matrix, layout, only = null) {
     for (let column = 0; column < matrix.columns; column++) {
       if (only?.column !== undefined && only.column !== column) continue;
       const weight = matrix.data[row * matrix.columns + column];
-      if (weight >= LEAST) found.push({row, column, weight, d: curve(layout.looking[row], layout.looked[column], layout.upright)});
+      if (weight >= LEAST)
+        found.push({row, column, weight, d: curve(layout.looking[row], layout.looked[column], layout.upright)});
     }
   }
   return found.sort((a, b) => a.weight - b.weight).slice(-MOST_LINES);
@@ -84,9 +87,16 @@ export function linesScene(matrix, layout, lines, only, about, colours) {
   const scene = new Scene(layout.width, layout.height, about.title);
   scene.rect(0, 0, layout.width, layout.height, {fill: colours.panel});
   for (const line of lines) scene.path(line.d, strokeOf(line.weight, colours, only !== null));
-  const write = (boxes, chosen) => boxes.forEach((box, i) => scene.text(box.x + box.width / 2, box.y + box.height / 2, box.text, {
-    size: layout.size, anchor: "middle", family: SERIF, fill: colours.ink, weight: i === chosen ? 700 : 400,
-  }));
+  const write = (boxes, chosen) =>
+    boxes.forEach((box, i) =>
+      scene.text(box.x + box.width / 2, box.y + box.height / 2, box.text, {
+        size: layout.size,
+        anchor: "middle",
+        family: SERIF,
+        fill: colours.ink,
+        weight: i === chosen ? 700 : 400,
+      }),
+    );
   write(layout.looking, only?.row);
   write(layout.looked, only?.column);
   const {x, y, anchor} = titlePlaces(layout);

@@ -45,7 +45,8 @@ export class LinesFigure {
     this.words.replaceChildren(
       ...this.layout.looking.map((box, row) => this.#word(box, {row}, about.rowLabels[row])),
       ...this.layout.looked.map((box, column) => this.#word(box, {column}, about.columnLabels[column])),
-      ...this.#titles(about));
+      ...this.#titles(about),
+    );
     (this.words.querySelector(`[data-word="${focused}"]`) ?? this.words.querySelector("button")).tabIndex = 0;
     if (focused) this.words.querySelector(`[data-word="${focused}"]`)?.focus();
     this.#drawLines();
@@ -53,16 +54,34 @@ export class LinesFigure {
 
   scene() {
     const {matrix, about} = this.#shown;
-    return linesScene(matrix, this.layout, linesBetween(matrix, this.layout, this.#only), this.#only, about, pageColours());
+    return linesScene(
+      matrix,
+      this.layout,
+      linesBetween(matrix, this.layout, this.#only),
+      this.#only,
+      about,
+      pageColours(),
+    );
   }
 
   #word({x, y, width, height, text}, only, label) {
     const made = button(element("bdi", {}, text), () => this.#click(only), {
-      class: "word", tabindex: -1, "data-word": JSON.stringify(only).replace(/[{}"]/g, ""), title: text === label ? null : label,
-      onpointerenter: () => this.#point(only), onpointerleave: () => this.#point(this.#kept),
-      onfocus: () => this.#point(only, true), onblur: () => this.#point(this.#kept),
+      class: "word",
+      tabindex: -1,
+      "data-word": JSON.stringify(only).replace(/[{}"]/g, ""),
+      title: text === label ? null : label,
+      onpointerenter: () => this.#point(only),
+      onpointerleave: () => this.#point(this.#kept),
+      onfocus: () => this.#point(only, true),
+      onblur: () => this.#point(this.#kept),
     });
-    Object.assign(made.style, {left: `${x}px`, top: `${y}px`, width: `${width}px`, height: `${height}px`, fontSize: `${this.layout.size}px`});
+    Object.assign(made.style, {
+      left: `${x}px`,
+      top: `${y}px`,
+      width: `${width}px`,
+      height: `${height}px`,
+      fontSize: `${this.layout.size}px`,
+    });
     return made;
   }
 
@@ -93,12 +112,21 @@ export class LinesFigure {
     const {matrix} = this.#shown;
     const colours = pageColours();
     const lines = linesBetween(matrix, this.layout, this.#only);
-    this.svg.replaceChildren(...lines.map(({row, column, weight, d}) => {
-      const {stroke, thick, opacity} = strokeOf(weight, colours, this.#only !== null);
-      return svgElement("path", {
-        d, fill: "none", stroke, "stroke-width": thick, opacity, "data-row": row, "data-column": column, "data-weight": weight,
-      });
-    }));
+    this.svg.replaceChildren(
+      ...lines.map(({row, column, weight, d}) => {
+        const {stroke, thick, opacity} = strokeOf(weight, colours, this.#only !== null);
+        return svgElement("path", {
+          d,
+          fill: "none",
+          stroke,
+          "stroke-width": thick,
+          opacity,
+          "data-row": row,
+          "data-column": column,
+          "data-weight": weight,
+        });
+      }),
+    );
     this.#shade();
   }
 
@@ -122,7 +150,11 @@ export class LinesFigure {
   #told() {
     const {matrix, about} = this.#shown;
     const lines = linesBetween(matrix, this.layout, this.#only).reverse().slice(0, 4);
-    return lines.map(({row, column, weight}) =>
-      `${about.rowLabels[row]} → ${about.columnLabels[column]} ${this.app.number(weight, 2)}`).join(", ");
+    return lines
+      .map(
+        ({row, column, weight}) =>
+          `${about.rowLabels[row]} → ${about.columnLabels[column]} ${this.app.number(weight, 2)}`,
+      )
+      .join(", ");
   }
 }

@@ -1,6 +1,6 @@
 // A map that can be read cell by cell: by pointer, by arrow keys, and as a table.
 
-import {element} from "../elements.js";
+import {element, scrolled, tableOf} from "../elements.js";
 import {paintScene} from "./scene.js";
 import {pageColours} from "./colours.js";
 import {matrixLayout, matrixScene} from "./matrix.js";
@@ -18,15 +18,30 @@ export class MapFigure {
     this.columnBand = element("div", {class: "band"});
     this.tip = element("div", {class: "tip", hidden: true});
     this.spoken = element("div", {class: "unseen", "aria-live": "polite"});
-    this.stage = element("div", {
-      class: "stage", tabindex: 0, role: "application", "aria-roledescription": app.t("map"),
-      onpointermove: (event) => this.#pointed(event), onpointerleave: () => this.#point(null),
-      onpointerdown: (event) => this.#pointed(event),
-      onclick: () => this.#place && this.chose?.(...this.#place),
-      onkeydown: (event) => this.#pressed(event), onblur: () => this.#point(null),
-    }, this.canvas, this.rowBand, this.columnBand, this.tip);
-    this.table = element("details", {class: "table", ontoggle: () => this.#fillTable()},
-      element("summary", {}, app.t("map.table")));
+    this.stage = element(
+      "div",
+      {
+        class: "stage",
+        tabindex: 0,
+        role: "application",
+        "aria-roledescription": app.t("map"),
+        onpointermove: (event) => this.#pointed(event),
+        onpointerleave: () => this.#point(null),
+        onpointerdown: (event) => this.#pointed(event),
+        onclick: () => this.#place && this.chose?.(...this.#place),
+        onkeydown: (event) => this.#pressed(event),
+        onblur: () => this.#point(null),
+      },
+      this.canvas,
+      this.rowBand,
+      this.columnBand,
+      this.tip,
+    );
+    this.table = element(
+      "details",
+      {class: "table", ontoggle: () => this.#fillTable()},
+      element("summary", {}, app.t("map.table")),
+    );
     this.element = element("div", {class: "map"}, this.stage, this.spoken, this.table);
     new ResizeObserver(() => this.draw()).observe(this.element);
   }
@@ -70,8 +85,12 @@ export class MapFigure {
     const {rows, columns} = this.#shown.matrix;
     const [row, column] = this.#place ?? [0, 0];
     const moves = {
-      ArrowRight: [row, column + 1], ArrowLeft: [row, column - 1], ArrowDown: [row + 1, column],
-      ArrowUp: [row - 1, column], Home: [row, 0], End: [row, columns - 1],
+      ArrowRight: [row, column + 1],
+      ArrowLeft: [row, column - 1],
+      ArrowDown: [row + 1, column],
+      ArrowUp: [row - 1, column],
+      Home: [row, 0],
+      End: [row, columns - 1],
     };
     if (event.key === "Escape") this.#point(null);
     if (event.key === "Enter" && this.#place) this.chose?.(...this.#place);
@@ -94,22 +113,30 @@ export class MapFigure {
     setBox(this.rowBand, 0, top + row * high, right, high);
     setBox(this.columnBand, left + column * cell, top, cell, bottom - top);
     const value = this.app.number(matrix.data[row * matrix.columns + column], 3);
-    this.tip.replaceChildren(element("bdi", {}, about.rowLabels[row]), " → ", element("bdi", {}, about.columnLabels[column]),
-      "  ", element("b", {}, value));
+    this.tip.replaceChildren(
+      element("bdi", {}, about.rowLabels[row]),
+      " → ",
+      element("bdi", {}, about.columnLabels[column]),
+      "  ",
+      element("b", {}, value),
+    );
     const x = Math.min(left + (column + 1) * cell + 8, width - this.tip.offsetWidth);
     this.tip.style.transform = `translate(${Math.max(0, x)}px, ${top + (row + 1) * high + 8}px)`;
   }
 
   #fillTable() {
     if (!this.table.open || !this.#shown) return;
-    const {matrix: {columns, data}, about} = this.#shown;
-    const head = element("tr", {}, element("th", {}, `${about.rowTitle} ${about.columnTitle}`),
-      about.columnLabels.map((label) => element("th", {scope: "col", dir: "auto"}, label)));
-    const rows = about.rowLabels.map((label, row) => element("tr", {}, element("th", {scope: "row", dir: "auto"}, label),
-      about.columnLabels.map((_, column) => element("td", {}, this.app.number(data[row * columns + column], 2)))));
-    const table = element("div", {class: "scroll", tabindex: 0, role: "region", "aria-label": about.title},
-      element("table", {}, element("caption", {class: "unseen"}, about.title), element("thead", {}, head), element("tbody", {}, rows)));
-    this.table.replaceChildren(this.table.firstChild, table);
+    const {
+      matrix: {columns, data},
+      about,
+    } = this.#shown;
+    const head = [`${about.rowTitle} ${about.columnTitle}`, ...about.columnLabels];
+    const cell = (row, column) => ({number: this.app.number(data[row * columns + column], 2)});
+    const rows = about.rowLabels.map((label, row) => [
+      {head: label},
+      ...about.columnLabels.map((_, at) => cell(row, at)),
+    ]);
+    this.table.replaceChildren(this.table.firstChild, scrolled(about.title, tableOf(about.title, head, rows)));
   }
 }
 

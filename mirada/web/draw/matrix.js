@@ -5,6 +5,7 @@ import {colourAt, inkOn} from "./colours.js";
 
 const LARGEST_CELL = 40;
 const LEGEND = 34; // pixels below the map for the scale
+const NARROW = 420;
 const STEPS = 48; // of the scale
 const TITLE = 22; // and above it for what the axes are
 
@@ -17,21 +18,37 @@ export function matrixLayout(about, width) {
   const {rowLabels, columnLabels, rowHeight} = about;
   const style = {size: 14};
   const widest = (labels, most) => Math.min(most, Math.max(...labels.map((label) => textWidth(label, style))));
-  const left = Math.ceil(Math.max(widest(rowLabels, Math.min(150, width * 0.3)), textWidth(about.rowTitle, {size: 12})) + 12);
-  const lean = widest(columnLabels, 120) * Math.SQRT1_2; // how far a label reaches up and to the right
+  const left = Math.ceil(
+    Math.max(widest(rowLabels, Math.min(150, width * 0.3)), textWidth(about.rowTitle, {size: 12})) + 12,
+  );
+  const upright = width < NARROW; // on a phone labels stand, elsewhere they lean to the right
+  const reach = widest(columnLabels, 120) * (upright ? 1 : Math.SQRT1_2);
+  const lean = upright ? 0 : reach;
   const room = width - left - 2;
-  const cell = Math.min(LARGEST_CELL, Math.max(2, Math.min(room / columnLabels.length, (room - lean) / (columnLabels.length - 0.5))));
+  const cell = Math.min(
+    LARGEST_CELL,
+    Math.max(2, Math.min(room / columnLabels.length, (room - lean) / (columnLabels.length - 0.5))),
+  );
   const high = rowHeight ?? cell;
   const size = Math.max(9, Math.min(14, cell - 2)); // of the labels
-  const top = TITLE + (columnLabels.length ? lean + 12 : 0);
+  const top = TITLE + (columnLabels.length ? reach + 12 : 0);
   const right = left + cell * columnLabels.length;
   const bottom = top + high * rowLabels.length;
   return {
-    left, top, right, bottom, cell, high, size,
+    left,
+    top,
+    right,
+    bottom,
+    cell,
+    high,
+    size,
     everyRow: Math.max(1, Math.ceil((size + 1) / high)), // where cells are small only each so many labels fit
     everyColumn: Math.max(1, Math.ceil((size + 1) / cell)),
-    width: Math.min(width, Math.max(right + lean, left + 2 * STEPS + 48 + textWidth(about.legend, {size: 11}))), height: bottom + LEGEND,
-    widestRow: left - 12, widestColumn: 120,
+    width: Math.min(width, Math.max(right + lean, left + 2 * STEPS + 48 + textWidth(about.legend, {size: 11}))),
+    height: bottom + LEGEND,
+    widestRow: left - 12,
+    widestColumn: 120,
+    angle: upright ? -90 : -45,
   };
 }
 
@@ -50,7 +67,7 @@ export function matrixScene(matrix, about, layout, colours, scale) {
   about.columnLabels.forEach((label, column) => {
     if (column % layout.everyColumn) return;
     const text = shortened(label, layout.widestColumn, {size});
-    scene.text(left + (column + 0.5) * cell, top - 6, text, {size, angle: -45, fill: colours.ink});
+    scene.text(left + (column + 0.5) * cell, top - 6, text, {size, angle: layout.angle, fill: colours.ink});
   });
   scene.text(left, 10, about.columnTitle, {size: 12, fill: colours.soft});
   scene.text(left - 8, top - 10, about.rowTitle, {size: 12, anchor: "end", fill: colours.soft});
@@ -65,7 +82,11 @@ function drawNumbers(scene, {rows, columns, data, least, most}, {left, top, cell
       const value = data[row * columns + column];
       if (Math.abs(value) < 0.005) continue;
       const fill = inkOn(scale, value, least, most);
-      scene.text(left + (column + 0.5) * cell, top + (row + 0.5) * cell, number(value), {size: 11, anchor: "middle", fill});
+      scene.text(left + (column + 0.5) * cell, top + (row + 0.5) * cell, number(value), {
+        size: 11,
+        anchor: "middle",
+        fill,
+      });
     }
   }
 }

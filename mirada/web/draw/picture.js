@@ -5,9 +5,12 @@ import {svgOf} from "./scene.js";
 
 /** Buttons that save what `scene()` returns at that moment; `name()` is the file's name without its ending. */
 export function pictureButtons(app, scene, name) {
-  return element("div", {class: "pictures", role: "group", "aria-label": app.t("picture")},
+  return element(
+    "div",
+    {class: "pictures", role: "group", "aria-label": app.t("picture")},
     button("SVG", () => saveFile(svgBlob(scene()), `${name()}.svg`), {"aria-label": app.t("picture.svg")}),
-    button("PNG", async () => saveFile(await pngBlob(scene()), `${name()}.png`), {"aria-label": app.t("picture.png")}));
+    button("PNG", async () => saveFile(await pngBlob(scene()), `${name()}.png`), {"aria-label": app.t("picture.png")}),
+  );
 }
 
 function svgBlob(scene) {

@@ -120,8 +120,10 @@ export function bitmapOf(matrix, scale) {
 export function svgOf(scene) {
   const {width, height, title} = scene;
   const body = scene.items.map((item) => WRITERS[item.kind](item)).join("\n");
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${hundredths(width)}" height="${hundredths(height)}" ` +
-    `viewBox="0 0 ${hundredths(width)} ${hundredths(height)}" role="img">\n<title>${xmlText(title)}</title>\n${body}\n</svg>\n`;
+  return (
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${hundredths(width)}" height="${hundredths(height)}" ` +
+    `viewBox="0 0 ${hundredths(width)} ${hundredths(height)}" role="img">\n<title>${xmlText(title)}</title>\n${body}\n</svg>\n`
+  );
 }
 
 const WRITERS = {
@@ -140,8 +142,10 @@ const WRITERS = {
       for (let column = 0; column < columns; column++) {
         const share = (data[row * columns + column] - least) / (most - least || 1);
         const fill = scale.names[Math.max(0, Math.min(255, Math.round(share * 255))) || 0];
-        written.push(`<rect x="${hundredths(x + column * cell.width)}" y="${hundredths(y + row * cell.height)}" ` +
-          `width="${hundredths(cell.width)}" height="${hundredths(cell.height)}" fill="${fill}"/>`);
+        written.push(
+          `<rect x="${hundredths(x + column * cell.width)}" y="${hundredths(y + row * cell.height)}" ` +
+            `width="${hundredths(cell.width)}" height="${hundredths(cell.height)}" fill="${fill}"/>`,
+        );
       }
     }
     return `<g shape-rendering="crispEdges">\n${written.join("\n")}\n</g>`;
@@ -149,8 +153,10 @@ const WRITERS = {
 };
 
 function styleOf({fill, stroke, thick, opacity}) {
-  return ` fill="${fill ?? "none"}"${stroke ? ` stroke="${stroke}" stroke-width="${thick ?? 1}"` : ""}` +
-    `${opacity !== undefined ? ` opacity="${opacity}"` : ""}`;
+  return (
+    ` fill="${fill ?? "none"}"${stroke ? ` stroke="${stroke}" stroke-width="${thick ?? 1}"` : ""}` +
+    `${opacity !== undefined ? ` opacity="${opacity}"` : ""}`
+  );
 }
 
 function hundredths(value) {
@@ -159,5 +165,7 @@ function hundredths(value) {
 
 function xmlText(text) {
   const names = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"};
-  return text.replace(/[&<>"]/g, (letter) => names[letter]).replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, "\ufffd");
+  return text
+    .replace(/[&<>"]/g, (letter) => names[letter])
+    .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, "\ufffd");
 }

@@ -19,8 +19,12 @@ export function treeNodes(tree) {
     const nodes = candidates.map((candidate, rank) => {
       const parent = open[candidate.parent] ?? null;
       const node = {
-        step: steps.length, rank, candidate, parent,
-        ids: [...(parent?.ids ?? []), candidate.id], text: (parent?.text ?? "") + candidate.piece,
+        step: steps.length,
+        rank,
+        candidate,
+        parent,
+        ids: [...(parent?.ids ?? []), candidate.id],
+        text: (parent?.text ?? "") + candidate.piece,
       };
       if (candidate.fate === "kept") next[candidate.child] = node;
       return node;
@@ -46,21 +50,30 @@ export function pathTo(steps, ids, end) {
 /** The tree up to a step: the scene, and the boxes of its nodes [{node, x, y, width, height}]. */
 export function treeScene(steps, upTo, path, about, colours) {
   const shown = steps.slice(0, upTo + 1);
-  const columns = shown.map((nodes, step) => nodes.filter(({candidate}) => candidate.fate !== "dropped" || step === upTo));
+  const columns = shown.map((nodes, step) =>
+    nodes.filter(({candidate}) => candidate.fate !== "dropped" || step === upTo),
+  );
   const height = TOP + ROW * Math.max(...columns.map((nodes) => nodes.length), 1) + 8;
   const scene = new Scene(COLUMN * (shown.length + 0.75), height, about.title);
   scene.rect(0, 0, scene.width, height, {fill: colours.panel});
   const boxes = new Map();
-  columns.forEach((nodes, step) => nodes.forEach((node, row) => {
-    boxes.set(node, {node, x: 60 + COLUMN * step, y: TOP + ROW * row, ...BOX});
-  }));
+  columns.forEach((nodes, step) =>
+    nodes.forEach((node, row) => {
+      boxes.set(node, {node, x: 60 + COLUMN * step, y: TOP + ROW * row, ...BOX});
+    }),
+  );
   const root = {x: 8, y: TOP, width: 34, height: BOX.height};
-  for (const [node, box] of boxes) drawEdge(scene, boxes.get(node.parent) ?? root, box, styleOfEdge(node, path, colours));
+  for (const [node, box] of boxes)
+    drawEdge(scene, boxes.get(node.parent) ?? root, box, styleOfEdge(node, path, colours));
   scene.text(root.x, root.y + 14, about.start, {size: 13, fill: colours.soft});
   for (const box of boxes.values()) drawNode(scene, box, path.has(box.node), about, colours);
-  shown.forEach((_, step) => scene.text(60 + COLUMN * step, 10, about.step(step + 1), {
-    size: 11, fill: step === upTo ? colours.ink : colours.soft, weight: step === upTo ? 600 : 400,
-  }));
+  shown.forEach((_, step) =>
+    scene.text(60 + COLUMN * step, 10, about.step(step + 1), {
+      size: 11,
+      fill: step === upTo ? colours.ink : colours.soft,
+      weight: step === upTo ? 600 : 400,
+    }),
+  );
   return {scene, boxes: [...boxes.values()]};
 }
 
@@ -81,7 +94,12 @@ function drawNode(scene, {node, x, y, width, height}, onPath, {label, number}, c
   const ended = fate === "ended";
   if (!dropped) {
     const stroke = onPath ? colours.mark : ended ? colours.ink : colours.line;
-    scene.rect(x, y, width, height, {fill: colours.paper, stroke, thick: onPath || ended ? 2 : 1, radius: ended ? 14 : 5});
+    scene.rect(x, y, width, height, {
+      fill: colours.paper,
+      stroke,
+      thick: onPath || ended ? 2 : 1,
+      radius: ended ? 14 : 5,
+    });
   }
   const style = {size: 13, weight: onPath ? 600 : 400};
   const text = shortened(label(node), width - 44, style);

@@ -42,7 +42,9 @@ export function decode(generator, source, target, {beam, nBest = 1, lengthPenalt
     ({logits, state} = generator.step(going.map(({id}) => id), sameRows ? state : state.select(rows)));
   }
   if (freeEnd) {
-    for (const one of finished) one.score = one.logProbability / Math.min(one.ids.length + 1, limit - 1) ** lengthPenalty;
+    for (const one of finished) {
+      one.score = one.logProbability / Math.min(one.ids.length + 1, limit - 1) ** lengthPenalty;
+    }
   }
   const ranked = finished.sort((one, other) => other.score - one.score).slice(0, nBest);
   ranked.forEach((hypothesis, rank) => (hypothesis.candidate.rank = rank));

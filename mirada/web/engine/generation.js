@@ -25,8 +25,9 @@ function translationTask(entry, {source, target}, text, prefix, to) {
   const ids = [...directionTag(entry, to), ...source.encode(text)];
   const {max_length: longest, max_ratio: ratio} = entry.decode;
   if (!ids.length) throw new Error("the text is empty");
-  if (ids.length >= longest) {
-    throw new Error(`the sentence has ${ids.length} tokens, and the model takes ${longest - 1}; shorten it`);
+  for (const [what, {length}] of [["sentence", ids], ["target", prefix]]) {
+    if (length < longest) continue;
+    throw new Error(`the ${what} has ${length} tokens; the model takes ${longest - 1}; shorten it`);
   }
   return {
     source: [...ids, EOS],

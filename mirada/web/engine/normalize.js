@@ -62,10 +62,11 @@ function clusters(given) {
 
 const FIRST_MARK = "\u0334"; // of combining class 1: canonical order puts it before marks of any other class
 const LAST_MARK = "\u0345"; // of combining class 240, the highest
+const OF_MARKS = "\u0f73\u0f75\u0f81"; // Tibetan vowels without a class, made of marks that have one
 
 /** Whether a character has a combining class, by which canonical order sorts it among its neighbours. */
 function isCombining(character) {
-  if (!/^\p{M}$/u.test(character)) return false;
+  if (!/^\p{M}$/u.test(character) || OF_MARKS.includes(character)) return false;
   const moves = (pair) => !pair.normalize("NFD").startsWith(Array.from(pair)[0].normalize("NFD"));
   return moves(LAST_MARK + character) || moves(character + FIRST_MARK);
 }

@@ -147,7 +147,16 @@ function trimmed(text) {
 
 /** What every text is read after, and the text itself line by line. */
 function readPrompt(entry, tokenizer, text) {
-  return {tokens: withPieces(tokenizer, promptIds(entry, tokenizer, text)), ended: false};
+  const tokens = withPieces(tokenizer, promptIds(entry, tokenizer, text));
+  const whole = tokensOf(tokenizer, text);
+  const opening = tokens.slice(0, tokens.length - whole.length);
+  const same = whole.every(({id}, n) => id === tokens[opening.length + n]?.id) && opening.length === openingOf(entry).length;
+  return {tokens: same ? [...opening, ...whole] : tokens, ended: false};
+}
+
+/** The ids that every text is read after. */
+function openingOf(entry) {
+  return entry.opening ?? [BOS];
 }
 
 /** The ids before a continuation: the opening and the prompt, line by line; where units are words a line ends with EOS. */
@@ -155,7 +164,7 @@ export function promptIds(entry, tokenizer, text) {
   const lines = text.match(/[^\n]*\n|[^\n]+/g) ?? [];
   const endOf = (line) => (inSequences(tokenizer) && line.endsWith("\n") ? [EOS] : []);
   const ids = lines.flatMap((line) => [...tokenizer.encode(line), ...endOf(line)]);
-  return [...(entry.opening ?? [BOS]), ...ids];
+  return [...openingOf(entry), ...ids];
 }
 
 /** Whether each line is a sequence of units, with EOS after it. */

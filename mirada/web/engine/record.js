@@ -88,6 +88,8 @@ export function disabledHeads(path) {
 }
 
 function checkSwitches(network, wanted) {
+  const unknown = Object.keys(wanted).find((which) => !(which in ALL_ON));
+  if (unknown !== undefined) throw new Error(`switch ${unknown}: there are ${Object.keys(ALL_ON).join(", ")}`);
   const parts = new Map(partsOf(network).map((part) => [part.path, part]));
   const name = network.config?.name ?? network.constructor.name;
   const honours = (path, which) => parts.has(path) && parts.get(path).honours.includes(which);
@@ -120,10 +122,11 @@ function checkSwitches(network, wanted) {
 /**
  * A module that knows its path in the model (`decoder.2.cross`), by which it records its tensors.
  *
- * It is built with the name that its weights have in the state dictionary (`decoder.layers.2.cross`).
+ * It is built with the name that its weights have in the state dictionary (`decoder.layers.2.cross`). `kind` and
+ * `heads` are for the page: what can be shown of it.
  */
 export class Part {
-  kind = "part"; // "attention", "feed_forward", "residual", "layer", "stack", …: what a page shows
+  kind = "part"; // "attention", "feed_forward", "residual", "layer", "stack", "positions", "output", …
   honours = []; // the switches that this part looks at
 
   constructor(name = "") {

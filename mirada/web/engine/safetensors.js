@@ -10,7 +10,8 @@ const WIDEST_HEADER = 100_000_000;
 export function readSafetensors(bytes, aliases = {}) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const length = bytes.byteLength >= 8 ? Number(view.getBigUint64(0, true)) : Infinity;
-  if (length > Math.min(WIDEST_HEADER, bytes.byteLength - 8)) throw new Error("the weights are cut off, or no safetensors");
+  const room = Math.min(WIDEST_HEADER, bytes.byteLength - 8);
+  if (length > room) throw new Error("the weights are cut off, or no safetensors");
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(8, 8 + length)));
   const found = new Map();
   for (const [name, entry] of Object.entries(header)) {

@@ -114,9 +114,7 @@ export class Session {
   /** The pass that a trace records: {run, shown: what is returned with it, view: what explanations need of it}. */
   #pass(text, {target = null, to = null, switches = {}}) {
     if (this.entry.task !== "translation") return this.#reading(text, target ?? []);
-    const task = this.#task(text, {to, prefix: target ?? []});
-    const most = this.entry.decode.max_length - 1;
-    if (target?.length > most) throw new Error(`the target has ${target.length} tokens; the model takes ${most}; shorten it`);
+    const task = this.#task(text, {to, prefix: target ?? []}); // which checks both
     const ids = target ?? this.generate(text, {to, switches}).hypotheses[0].ids;
     const [source, input] = [task.source, [BOS, ...ids]];
     const pieces = this.tokenizers.target.pieces(ids);
@@ -143,7 +141,7 @@ export class Session {
     const longest = Math.max(view.source.length, view.target?.length ?? 0);
     const heads = partsOf(this.network).reduce((sum, part) => sum + (part.heads ?? 0), 0);
     if (4 * heads * longest ** 2 > MOST_SCORES) {
-      throw new Error(`a trace of ${longest} tokens would hold too many attention weights for a page; shorten the text`);
+      throw new Error(`a trace of ${longest} tokens has too many attention weights for a page; shorten the text`);
     }
   }
 }

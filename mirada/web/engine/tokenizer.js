@@ -46,7 +46,7 @@ function inLowerCase(character) {
   return Array.from(character.text.toLowerCase(), (text) => ({...character, text}));
 }
 
-/** The characters of byte-level pieces: visible ones of Latin-1 are their own byte, the others are numbered from 256. */
+/** The letters of byte-level pieces: visible ones of Latin-1 are their own byte, others are numbered from 256 on. */
 function byteAlphabet() {
   const visible = (byte) => (byte > 32 && byte < 127) || (byte > 160 && byte !== 173);
   let hiddenOnes = 0;
@@ -130,7 +130,7 @@ export class Tokenizer {
     }));
   }
 
-  /** Byte pairs: begin with bytes, and merge the pair that was learned first, the leftmost of those, while there is one. */
+  /** Byte pairs: of the bytes, merge the pair that was learned first, at its leftmost place, while there is one. */
   merged(piece) {
     const units = piece.flatMap(bytesOf);
     const rank = (n) => (n + 1 < units.length ? this.ranks.get(`${units[n].text} ${units[n + 1].text}`) : undefined);
@@ -149,7 +149,7 @@ export class Tokenizer {
     return known.map(({text, start, end}) => ({id: this.ids.get(text), start, end}));
   }
 
-  // ── back to text ────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── back to text ──────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** The text of ids, without the special ones; what was unknown is shown as �. */
   decode(ids) {

@@ -1,6 +1,6 @@
 // Where the model looks: every layer and head as small maps, one large, as lines between words, and head by head.
 
-import {element, segments, checkbox, choice} from "../elements.js";
+import {element, arrange, segments, checkbox, choice} from "../elements.js";
 import {looksIn, cellsIn} from "../looks.js";
 import {unitOf} from "../words.js";
 import {MapGrid} from "../draw/grid.js";
@@ -23,8 +23,7 @@ export class AttentionView {
   };
 
   static fits(app) {
-    const {architecture, config} = app.entry;
-    return architecture !== "bag" && !(architecture.startsWith("seq2seq") && config.attention === "none" && config.name === "");
+    return app.entry.architecture !== "bag";
   }
 
   constructor(app) {
@@ -35,8 +34,16 @@ export class AttentionView {
     this.heads = new MapFigure(app, (row) => this.#choose(this.places[row].join(" ")));
     this.gates = new GateFigure(app);
     this.tools = element("div", {class: "tools"});
+    this.caption = element("h2");
+    this.which = element("div");
+    this.hint = element("p", {class: "hint"});
     this.figure = element("div", {class: "figure"});
-    this.pictures = pictureButtons(app, () => this.#shown().scene(), () => this.#fileName());
+    this.body = element("div", {class: "looks"}, this.grid.element, this.figure);
+    this.pictures = pictureButtons(
+      app,
+      () => this.#shown().scene(),
+      () => this.#fileName(),
+    );
     this.element = element("div", {class: "attention"});
   }
 
@@ -49,28 +56,46 @@ export class AttentionView {
     const parts = [...this.looks.map(({part}) => part), ...(cells.length ? ["gates"] : [])];
     if (parts.length === 0) return this.element.replaceChildren(element("p", {class: "note"}, app.t("attention.none")));
     this.part = parts.includes(state.part) ? state.part : parts[0];
+    this.shape = ["lines", "heads"].includes(state.figure) ? state.figure : "map";
     this.#showTools(parts, state);
     if (this.part === "gates") {
       this.gates.show(cells, trace, unitsOf(app.entry), state);
-      this.element.replaceChildren(this.tools, this.gates.element);
+      arrange(this.element, [this.tools, this.gates.element]);
     } else {
-      this.#showLooks(this.looks.find(({part}) => part === this.part), state);
+      this.#showLooks(
+        this.looks.find(({part}) => part === this.part),
+        trace,
+        state,
+      );
     }
   }
 
-  #showTools(parts, {figure, words, stretch}) {
+  /** Go to another layer or head, by the keyboard; after the last there is the mean. */
+  move(layers, heads) {
+    const looks = this.looks?.find(({part}) => part === this.part);
+    if (!looks) return;
+    const step = (value, by, count) => (count === 1 ? 0 : ((value + 1 + by + count + 1) % (count + 1)) - 1);
+    const [layer, head] = this.chosen;
+    this.app.set({layer: step(layer, layers, looks.layers), head: step(head, heads, looks.heads)});
+  }
+
+  #showTools(parts, {words, stretch}) {
     const {app} = this;
     const options = (prefix, keys) => keys.map((key) => [key, app.t(`${prefix}.${key}`)]);
     const all = [segments(app.t("part"), options("part", parts), this.part, (part) => app.set({part, token: -1}))];
     if (this.part !== "gates") {
-      all.push(segments(app.t("figure"), options("figure", ["map", "lines", "heads"]), figure, (one) => app.set({figure: one})));
+      all.push(
+        segments(app.t("figure"), options("figure", ["map", "lines", "heads"]), this.shape, (one) =>
+          app.set({figure: one}),
+        ),
+      );
       all.push(checkbox(app.t("words"), words, (on) => app.set({words: on, token: -1})));
       all.push(checkbox(app.t("stretch"), stretch, (on) => app.set({stretch: on})));
     }
     replaceKeepingFocus(this.tools, [...all, this.pictures]);
   }
 
-  #showLooks(looks, state) {
+  #showLooks(looks, trace, state) {
     const {app} = this;
     const layer = looks.layers === 1 ? 0 : clamped(state.layer, looks.layers);
     const head = looks.heads === 1 ? 0 : clamped(state.head, looks.heads);
@@ -84,20 +109,25 @@ export class AttentionView {
     const labels = looks.labels(words);
     const matrix = {...looks.matrix(layer < 0 ? null : layer, head < 0 ? null : head, words), most: this.maps.most};
     const about = {
-      rowLabels: labels.rows, columnLabels: labels.columns, rowTitle: app.t(`row.${looks.part}`),
-      columnTitle: app.t("looksAt"), legend: app.t("weight"), title: `${app.t(`part.${looks.part}`)}, ${placeName(app, layer, head)}`,
+      rowLabels: labels.rows,
+      columnLabels: labels.columns,
+      rowTitle: app.t(trace.target && looks.part === "decoder" ? "row.cross" : `row.${looks.part}`),
+      columnTitle: app.t("looksAt"),
+      legend: app.t("weight"),
+      title: `${app.t(`part.${looks.part}`)}, ${placeName(app, layer, head)}`,
     };
-    const caption = element("h2", {}, about.title);
-    this.element.replaceChildren(this.tools, element("div", {class: "looks"}, this.grid.element, this.figure));
-    if (state.figure === "heads") return this.#showHeads(looks, labels, about, state, caption);
-    const shown = state.figure === "lines" ? this.lines : this.map;
-    this.figure.replaceChildren(caption, shown.element, element("p", {class: "hint"}, app.t(`hint.${state.figure === "lines" ? "lines" : "map"}`)));
+    this.caption.textContent = about.title;
+    this.hint.textContent = app.t(`hint.${this.shape}`);
+    arrange(this.element, [this.tools, this.body]);
+    if (this.shape === "heads") return this.#showHeads(looks, labels, about, state);
+    const shown = this.shape === "lines" ? this.lines : this.map;
+    arrange(this.figure, [this.caption, shown.element, this.hint]);
     if (shown === this.lines) shown.show(matrix, about, state.token);
     else shown.show(matrix, about);
   }
 
   /** One word, and where each head of each layer looks from it. */
-  #showHeads(looks, labels, about, state, caption) {
+  #showHeads(looks, labels, about, state) {
     const {app} = this;
     const row = Math.max(0, Math.min(state.token, labels.rows.length - 1));
     this.places = headPlaces(looks);
@@ -107,23 +137,31 @@ export class AttentionView {
       data.set(all.data.subarray(row * all.columns, (row + 1) * all.columns), i * all.columns);
     });
     const matrix = {rows: this.places.length, columns: labels.columns.length, data, least: 0, most: this.maps.most};
-    const which = choice(app.t("word"), labels.rows.map((label, i) => [i, label]), row, (value) => app.set({token: Number(value)}));
-    caption.textContent = app.t("heads.title", {word: labels.rows[row]});
-    this.figure.replaceChildren(caption, which, this.heads.element, element("p", {class: "hint"}, app.t("hint.heads")));
+    const which = choice(
+      app.t("word"),
+      labels.rows.map((label, i) => [i, label]),
+      row,
+      (value) => app.set({token: Number(value)}),
+    );
+    this.caption.textContent = app.t("heads.title", {word: labels.rows[row]});
+    replaceKeepingFocus(this.which, [which]);
+    arrange(this.figure, [this.caption, this.which, this.heads.element, this.hint]);
     this.heads.show(matrix, {
-      ...about, rowLabels: this.places.map(([layer, head]) => `${layer + 1}.${head + 1}`), rowTitle: app.t("row.heads"),
-      title: caption.textContent,
+      ...about,
+      rowLabels: this.places.map(([layer, head]) => `${layer + 1}.${head + 1}`),
+      rowTitle: app.t("row.heads"),
+      title: this.caption.textContent,
     });
   }
 
   #choose(value) {
     const [layer, head] = value.split(" ").map(Number);
-    this.app.set({layer, head, figure: this.app.values.figure === "heads" ? "map" : this.app.values.figure});
+    this.app.set({layer, head, figure: this.shape === "heads" ? "map" : this.shape});
   }
 
   #shown() {
     if (this.part === "gates") return this.gates.figure;
-    return {map: this.map, lines: this.lines, heads: this.heads}[this.app.values.figure] ?? this.map;
+    return {map: this.map, lines: this.lines, heads: this.heads}[this.shape];
   }
 
   #fileName() {
@@ -156,10 +194,14 @@ export function smallMaps(app, looks, words, stretch) {
     if (layer < 0) return app.t("head.one", {number: head + 1});
     return head < 0 ? app.t("layer.one", {number: layer + 1}) : `${layer + 1}.${head + 1}`;
   };
-  const rows = layers.map((layer) => ({cells: heads.map((head) => ({
-    matrix: looks.matrix(layer < 0 ? null : layer, head < 0 ? null : head, words),
-    name: placeName(app, layer, head), short: short(layer, head), value: `${layer} ${head}`,
-  }))}));
+  const rows = layers.map((layer) => ({
+    cells: heads.map((head) => ({
+      matrix: looks.matrix(layer < 0 ? null : layer, head < 0 ? null : head, words),
+      name: placeName(app, layer, head),
+      short: short(layer, head),
+      value: `${layer} ${head}`,
+    })),
+  }));
   const matrices = rows.flatMap(({cells}) => cells.map(({matrix}) => matrix));
   const most = stretch ? Math.max(...matrices.map(largestWeight)) : 1;
   for (const matrix of matrices) matrix.most = most;
@@ -182,10 +224,18 @@ function clamped(value, count) {
 /** Put new controls in the place of old ones; the one that had the focus, by its label and value, gets it back. */
 export function replaceKeepingFocus(parent, children) {
   const active = parent.contains(document.activeElement) ? document.activeElement : null;
-  const path = active && [active.closest("[aria-label]")?.getAttribute("aria-label"), active.dataset.value, active.type];
+  const path = active && [
+    active.closest("[aria-label]")?.getAttribute("aria-label"),
+    active.dataset.value,
+    active.type,
+  ];
   parent.replaceChildren(...children);
   if (!path) return;
-  const same = [...parent.querySelectorAll("button, input, select")].find((one) =>
-    one.closest("[aria-label]")?.getAttribute("aria-label") === path[0] && one.dataset.value === path[1] && one.type === path[2]);
+  const same = [...parent.querySelectorAll("button, input, select")].find(
+    (one) =>
+      one.closest("[aria-label]")?.getAttribute("aria-label") === path[0] &&
+      one.dataset.value === path[1] &&
+      one.type === path[2],
+  );
   same?.focus();
 }

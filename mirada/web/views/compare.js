@@ -9,7 +9,7 @@ import {summaryOf} from "./predict.js";
 
 export class CompareView {
   static id = "compare";
-  static defaults = {places: {}, joined: false}; // of each model "part layer head"; whether tokens are merged to words
+  static defaults = {places: {}}; // of each model "part layer head"
 
   static fits(app) {
     return app.models.length > 1;
@@ -18,19 +18,27 @@ export class CompareView {
   constructor(app) {
     this.app = app;
     this.sides = app.models.map((model) => new Side(app, model));
-    const words = checkbox(app.t("words"), false, (joined) => app.set({joined}));
+    const words = checkbox(app.t("words"), false, (on) => app.set({words: on}));
     const stretch = checkbox(app.t("stretch"), false, (on) => app.set({stretch: on}));
     this.words = words.querySelector("input");
     this.stretch = stretch.querySelector("input");
-    this.element = element("div", {class: "compare"}, element("p", {class: "hint"}, app.t("hint.compare")),
+    this.element = element(
+      "div",
+      {class: "compare"},
+      element("p", {class: "hint"}, app.t("hint.compare")),
       element("div", {class: "tools"}, words, stretch),
-      element("div", {class: "sides"}, this.sides.map((side) => side.element)));
+      element(
+        "div",
+        {class: "sides"},
+        this.sides.map((side) => side.element),
+      ),
+    );
   }
 
   async update(state) {
     const {app} = this;
     await Promise.all(app.models.map((model) => model.open()));
-    this.words.checked = state.joined;
+    this.words.checked = state.words;
     this.stretch.checked = state.stretch;
     const largest = await Promise.all(this.sides.map((side) => side.update(state)));
     const most = state.stretch ? Math.max(...largest) : 1; // one scale for both
@@ -44,32 +52,52 @@ class Side {
     this.app = app;
     this.model = model;
     this.map = new MapFigure(app);
-    this.output = element("p", {class: "output", dir: "auto"});
+    this.output = element("p", {class: "made", dir: "auto"});
     this.tools = element("div", {class: "tools"});
     this.caption = element("h3");
-    this.element = element("section", {"aria-label": model.entry.name}, element("h2", {}, model.entry.name),
-      element("p", {class: "facts"}, `${model.entry.architecture} · ${app.t("parameters", {count: app.number(model.entry.parameters, 0)})}`),
-      this.output, this.tools, this.caption, this.map.element,
-      pictureButtons(app, () => this.map.scene(), () => `${model.entry.name}-attention`));
+    this.element = element(
+      "section",
+      {"aria-label": model.entry.name},
+      element("h2", {}, model.entry.name),
+      element(
+        "p",
+        {class: "facts"},
+        `${model.entry.architecture} · ${app.t("parameters", {count: app.number(model.entry.parameters, 0)})}`,
+      ),
+      this.output,
+      this.tools,
+      this.caption,
+      this.map.element,
+      pictureButtons(
+        app,
+        () => this.map.scene(),
+        () => `${model.entry.name}-attention`,
+      ),
+    );
   }
 
   /** Compute, and return the largest weight of the map. */
-  async update({places, joined}) {
+  async update({places, words}) {
     const {app, model} = this;
     const switches = model === app.model ? app.values.switches : {};
     const options = {beam: app.values.beam || model.entry.decode?.beam, switches, to: app.into};
     let target = null;
     if (model.description.generates) {
-      const {hypotheses: [best]} = await app.computed(model, "generate", app.text, {...options, nBest: 1, prefix: []});
+      const {
+        hypotheses: [best],
+      } = await app.computed(model, "generate", app.text, {...options, nBest: 1, prefix: []});
       this.output.textContent = best.text;
       target = best.ids;
     } else {
       this.output.textContent = summaryOf(app, await app.computed(model, "predict", app.text, {switches}));
     }
-    const looks = looksIn(await app.computed(model, "trace", app.text, {target, switches, to: app.into}), unitsOf(model.entry));
+    const looks = looksIn(
+      await app.computed(model, "trace", app.text, {target, switches, to: app.into}),
+      unitsOf(model.entry),
+    );
     this.map.element.hidden = looks.length === 0;
     this.drawn = null;
-    if (looks.length > 0) return this.#choose(looks, places[model.number], joined);
+    if (looks.length > 0) return this.#choose(looks, places[model.number], words);
     this.caption.textContent = app.t("attention.none");
     return 0;
   }
@@ -79,26 +107,35 @@ class Side {
     if (this.drawn) this.map.show({...this.drawn.matrix, most}, this.drawn.about);
   }
 
-  #choose(looks, place, joined) {
+  #choose(looks, place, words) {
     const {app} = this;
-    const options = looks.flatMap((one) => placesOf(one).map(([layer, head]) =>
-      [`${one.part} ${layer} ${head}`, `${app.t(`part.${one.part}`)}: ${placeName(app, layer, head)}`]));
+    const options = looks.flatMap((one) =>
+      placesOf(one).map(([layer, head]) => [
+        `${one.part} ${layer} ${head}`,
+        `${app.t(`part.${one.part}`)}: ${placeName(app, layer, head)}`,
+      ]),
+    );
     const chosen = options.some(([value]) => value === place) ? place : options[0][0];
     const [part, layer, head] = chosen.split(" ");
     const one = looks.find((candidate) => candidate.part === part);
-    const labels = one.labels(joined);
+    const labels = one.labels(words);
     this.caption.textContent = options.find(([value]) => value === chosen)[1];
     const select = choice(app.t("map"), options, chosen, (value) =>
-      app.set({places: {...app.values.places, [this.model.number]: value}}));
+      app.set({places: {...app.values.places, [this.model.number]: value}}),
+    );
     const focused = this.tools.contains(document.activeElement);
     this.tools.replaceChildren(select);
     if (focused) select.querySelector("select").focus();
     const index = (value) => (Number(value) < 0 ? null : Number(value));
     const about = {
-      rowLabels: labels.rows, columnLabels: labels.columns, rowTitle: app.t(`row.${part}`), columnTitle: app.t("looksAt"),
-      legend: app.t("weight"), title: `${this.model.entry.name}: ${this.caption.textContent}`,
+      rowLabels: labels.rows,
+      columnLabels: labels.columns,
+      rowTitle: app.t(`row.${part}`),
+      columnTitle: app.t("looksAt"),
+      legend: app.t("weight"),
+      title: `${this.model.entry.name}: ${this.caption.textContent}`,
     };
-    this.drawn = {matrix: one.matrix(index(layer), index(head), joined), about};
+    this.drawn = {matrix: one.matrix(index(layer), index(head), words), about};
     return largestWeight(this.drawn.matrix);
   }
 }

@@ -2,7 +2,7 @@
 // them as colours; the numbers below are those under its lens, which arrows, a pointer or the strip's slider move.
 
 import {element} from "../elements.js";
-import {colourAt, inkOn, pageColours} from "../draw/colours.js";
+import {colourAt, inkOn} from "../draw/colours.js";
 
 const GRID_CELL = 53; // pixels: what a number takes
 const GRID_LABEL = 84; // and the name of its row
@@ -20,33 +20,28 @@ export class NumberGrid {
   #marked = null;
 
   /**
-   * `options`: view, rows (which), rowLabels, columnLabels or null, palette, fits (how many columns), format(value),
-   * name (for those who hear it), onPick(place, cell), onMove(first), sliderName.
+   * `options`: view, rows (which), rowLabels, labelled (by weights as well), columnLabels or null, palette, colours, fits
+   * (how many columns), format(value), name (for those who hear it), onPick(place, cell), onMove(first), sliderName.
    */
   constructor(options) {
     this.options = options;
     const {view, fits, columnLabels} = options;
     this.shown = Math.min(view.columns, fits);
     this.strip = view.columns > this.shown ? this.#strip() : null;
-    this.table = element("table", {role: "grid", "aria-label": options.name, class: [columnLabels && "of-words", options.labelled && "of-weights"].filter(Boolean).join(" ") || null});
+    const kinds = [columnLabels && "of-words", options.labelled && "of-weights"].filter(Boolean);
+    this.table = element("table", {role: "grid", "aria-label": options.name, class: kinds.join(" ") || null});
     this.table.addEventListener("click", (event) => this.#clicked(event));
     this.table.addEventListener("keydown", (event) => this.#key(event));
     const scroller = element("div", {class: options.rows.length > ROWS_IN_VIEW ? "grid-rows tall" : "grid-rows"}, this.table);
     this.element = element("div", {class: "number-grid"}, this.strip?.element, scroller);
-    this.refresh();
+    this.scale = options.palette === "weight" ? options.colours.weights : options.colours.signed;
+    [this.least, this.most] = this.#bounds();
+    this.#fill();
+    if (this.strip) this.#paint();
   }
 
   get columns() {
     return this.options.view.columns;
-  }
-
-  /** Draw it in the colours of the page as they are now. */
-  refresh() {
-    this.colours = pageColours();
-    this.scale = this.options.palette === "weight" ? this.colours.weights : this.colours.signed;
-    [this.least, this.most] = this.#bounds();
-    this.#fill();
-    if (this.strip) this.#paint();
   }
 
   /** Show the numbers from this column on. */
@@ -65,8 +60,7 @@ export class NumberGrid {
   }
 
   #isMarked(cell) {
-    const place = this.#placeOf(cell);
-    return this.#marked !== null && place !== null && samePlace(place, this.#marked);
+    return this.#marked !== null && cell.dataset.place === placeText(this.#marked);
   }
 
   #placeOf(cell) {
@@ -103,11 +97,11 @@ export class NumberGrid {
   #number(row, n, column) {
     const {view, format} = this.options;
     const value = view.value(row, column);
-    const known = view.place(row, column) !== null;
+    const place = view.place(row, column);
     const cell = element("td", {
       role: "gridcell", "data-row": row, "data-column": column, "aria-colindex": column + 2,
       tabindex: n === this.#cell[0] && column === Math.max(this.#cell[1], this.#first) ? 0 : -1,
-      class: known ? null : "derived", title: Number.isFinite(value) ? String(value) : null,
+      class: place ? null : "derived", "data-place": place && placeText(place), title: Number.isFinite(value) ? String(value) : null,
     }, format(value));
     if (Number.isFinite(value)) {
       cell.style.background = colourAt(this.scale, value, this.least, this.most);
@@ -213,8 +207,7 @@ export class NumberGrid {
   }
 }
 
-/** Whether two places in the trace are the same number. */
-export function samePlace(one, other) {
-  return one.path === other.path && one.index.length === other.index.length
-    && one.index.every((number, axis) => number === other.index[axis]);
+/** The place of a number in the trace, as PyTorch's users write it: encoder.0.self.q[0, 3, 5]. */
+export function placeText({path, index}) {
+  return `${path}[${index.join(", ")}]`;
 }

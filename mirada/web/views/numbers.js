@@ -2,6 +2,7 @@
 
 import {element, button} from "../elements.js";
 import {formula} from "./formula.js";
+import {placeText} from "./number_grid.js";
 
 const TERMS_SHOWN = 10;
 
@@ -15,7 +16,8 @@ export class NumberPanel {
   /** `page` is {t, format(value, digits), explain(place), onShow(place or null), onFind(place)}. */
   constructor(page) {
     this.page = page;
-    this.element = element("aside", {class: "number-panel", hidden: true, tabindex: -1, "aria-label": page.t("number.panel")});
+    const about = {class: "number-panel", hidden: true, tabindex: -1, "aria-label": page.t("number.panel")};
+    this.element = element("aside", about);
     this.element.addEventListener("keydown", (event) => {
       if (event.key !== "Escape") return;
       event.stopPropagation();
@@ -77,12 +79,13 @@ export class NumberPanel {
 
   // ── what it shows ───────────────────────────────────────────────────────────────────────────────────────────────
 
-  #head({path, index}) {
+  #head(place) {
     const {t} = this.page;
+    const named = (key) => ({"aria-label": t(key), title: t(key)});
     return element("div", {class: "panel-head"},
-      button("‹", () => this.#back(), {"aria-label": t("number.back"), title: t("number.back"), disabled: !this.#history.length}),
-      element("code", {class: "place"}, `${path}[${index.join(", ")}]`),
-      button("×", () => this.close(), {"aria-label": t("number.close"), title: t("number.close")}));
+      button("‹", () => this.#back(), {...named("number.back"), disabled: !this.#history.length}),
+      element("code", {class: "place"}, placeText(place)),
+      button("×", () => this.close(), named("number.close")));
   }
 
   #body(place, found) {
@@ -99,14 +102,16 @@ export class NumberPanel {
   }
 
   #where(where) {
-    return element("p", {class: "soft"}, where.map(([name, value], n) => `${n ? ",  " : ""}${name} = ${this.#number(value, 4)}`).join(""));
+    const shown = ([name, value], n) => [n ? ",  " : "", formula(name), ` = ${this.#number(value, 4)}`];
+    return element("p", {class: "soft"}, where.flatMap(shown));
   }
 
   #terms(found) {
     const {t} = this.page;
     const most = Math.max(...found.terms.map(({product}) => Math.abs(product)).filter(Number.isFinite), 1e-12);
     const rows = found.terms.map((term, n) => element("tr", {hidden: n >= TERMS_SHOWN},
-      element("th", {scope: "row", dir: "auto"}, term.label), this.#factor(term.a, term.aFrom), this.#factor(term.b, term.bFrom),
+      element("th", {scope: "row", dir: "auto"}, term.label),
+      this.#factor(term.a, term.aFrom), this.#factor(term.b, term.bFrom),
       element("td", {class: "product"}, this.#bar(term.product / most), this.#number(term.product, 4))));
     const summary = (key, value, words = {}) => element("tr", {class: `sum ${key}`},
       element("th", {scope: "row", colspan: 3}, t(`number.${key}`, words)), element("td", {}, this.#number(value, 4)));
@@ -127,8 +132,8 @@ export class NumberPanel {
     if (found.bias !== null && found.bias !== undefined) foot.push(summary("bias", found.bias));
     if (found.after && Number.isFinite(found.sum)) foot.push(summary("sum", found.sum));
     foot.push(summary(found.after ? "after" : "total", found.total, {name: found.after}));
-    return element("table", {class: "terms"},
-      element("thead", {}, element("tr", {}, ["term", "a", "b", "product"].map((name) => element("th", {scope: "col"}, t(`number.${name}`))))),
+    const names = ["term", "a", "b", "product"].map((name) => element("th", {scope: "col"}, t(`number.${name}`)));
+    return element("table", {class: "terms"}, element("thead", {}, element("tr", {}, names)),
       element("tbody", {}, rows), element("tfoot", {}, foot));
   }
 
@@ -136,7 +141,7 @@ export class NumberPanel {
   #factor(value, from) {
     const text = this.#number(value, 4);
     if (!from?.path) return element("td", {}, text);
-    const label = this.page.t("number.jump", {place: `${from.path}[${from.index.join(", ")}]`});
+    const label = this.page.t("number.jump", {place: placeText(from)});
     return element("td", {}, button(text, () => this.#jump(from), {class: "jump", title: label, "aria-label": `${text}: ${label}`}));
   }
 

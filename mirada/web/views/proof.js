@@ -1,6 +1,6 @@
 // The proof that the page computes what PyTorch does: every tensor of a recorded trace is recomputed and compared.
 
-import {element} from "../elements.js";
+import {element, scrolled, tableOf} from "../elements.js";
 import {packedTensors} from "../blobs.js";
 
 const TOLERANCE = 1e-4; // beside the largest of 1 and the number itself
@@ -44,7 +44,9 @@ export class ProofView {
     const {app} = this;
     if (found.error) return app.t("proof.failed", {why: found.error.message});
     const values = {
-      tensors: app.number(found.rows.length, 0), numbers: app.number(found.numbers, 0), difference: shortNumber(app, found.largest),
+      tensors: app.number(found.rows.length, 0),
+      numbers: app.number(found.numbers, 0),
+      difference: shortNumber(app, found.largest),
     };
     return app.t(found.holds ? "proof.holds" : "proof.differs", values);
   }
@@ -52,14 +54,16 @@ export class ProofView {
   #fill() {
     const {app, found} = this;
     if (!this.element.open || !found?.rows) return;
-    const head = ["path", "shape", "count", "difference"].map((key) => element("th", {scope: "col"}, app.t(`proof.${key}`)));
-    const rows = found.rows.map(({path, shape, count, difference}) => element("tr", {},
-      element("th", {scope: "row"}, element("code", {}, path)), element("td", {}, shape.join(" × ")),
-      element("td", {class: "number"}, app.number(count, 0)), element("td", {class: "number"}, shortNumber(app, difference))));
-    this.body.replaceChildren(
-      element("p", {class: "hint"}, app.t("hint.proof", {text: app.entry.proof.text})),
-      element("div", {class: "scroll", tabindex: 0, role: "region", "aria-label": app.t("proof.table")},
-        element("table", {}, element("thead", {}, element("tr", {}, head)), element("tbody", {}, rows))));
+    const head = ["path", "shape", "count", "difference"].map((key) => app.t(`proof.${key}`));
+    const rows = found.rows.map(({path, shape, count, difference}) => [
+      {head: element("code", {}, path)},
+      shape.join(" × "),
+      {number: app.number(count, 0)},
+      {number: shortNumber(app, difference)},
+    ]);
+    const title = app.t("proof.table");
+    const told = element("p", {class: "hint"}, app.t("hint.proof", {text: app.entry.proof.text}));
+    this.body.replaceChildren(told, scrolled(title, tableOf(title, head, rows)));
   }
 }
 

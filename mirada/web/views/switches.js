@@ -89,9 +89,11 @@ export class SwitchesView {
     const {tokenizers} = app.entry;
     const pieces = trace.target ?? trace.source.slice(-ids.length);
     const labels = pieceLabels(pieces, unitOf(tokenizers.target ?? tokenizers.source)).slice(0, chances[0].length);
+    const cell = (row, t) => element("td", {class: row === chances[0] ? "with-all" : "without"}, this.#bar(row[t]));
     const rows = labels.map((label, t) => element("tr", {}, element("th", {scope: "row", dir: "auto"}, label),
-      chances.map((row) => element("td", {class: row === chances[0] ? "with-all" : "without"}, this.#bar(row[t])))));
-    const head = ["switches.token", "switches.on", "switches.off"].slice(0, chances.length + 1).map((key) => element("th", {scope: "col"}, app.t(key)));
+      chances.map((row) => cell(row, t))));
+    const names = ["switches.token", "switches.on", "switches.off"].slice(0, chances.length + 1);
+    const head = names.map((key) => element("th", {scope: "col"}, app.t(key)));
     return element("section", {}, element("h3", {}, app.t(chances.length > 1 ? "switches.word_probability" : "switches.word_probability_now")),
       element("table", {class: "chances"}, element("thead", {}, element("tr", {}, head)), element("tbody", {}, rows)));
   }
@@ -108,7 +110,9 @@ export class SwitchesView {
   async #answers(state, off) {
     const {app} = this;
     const found = [];
-    for (const switches of [{}, state.switches]) found.push(answersOf(await app.computed(app.model, "predict", app.text, {switches})));
+    for (const switches of [{}, state.switches]) {
+      found.push(answersOf(await app.computed(app.model, "predict", app.text, {switches})));
+    }
     const sides = [["before", "switches.before"], ["after", "switches.after"]].slice(0, off ? 2 : 1);
     return [element("div", {class: "before-after"}, sides.map(([side, key], n) => element("section", {class: side},
       element("h3", {}, app.t(key, {count: off})),
@@ -142,5 +146,6 @@ export function countOff(switches) {
 function answersOf({labels, tags, fills}) {
   if (labels) return labels.map(({label, probability}) => ["", label, probability]);
   if (tags) return tags.map(({token, label, probability}) => [token, label ?? "", probability ?? null]);
-  return (fills ?? []).flatMap(({position, words}) => words.slice(0, 5).map(({word, probability}) => [String(position + 1), word, probability]));
+  const likeliest = ({position, words}) => words.slice(0, 5).map(({word, probability}) => [String(position), word, probability]);
+  return (fills ?? []).flatMap(likeliest);
 }

@@ -33,7 +33,8 @@ export class SwitchDiagram {
   /** A switch: `name` is its label, `reason` why it cannot be used, or null. */
   #toggle(content, name, isOn, change, reason = null, attributes = {}) {
     const button = element("button", {
-      type: "button", role: "switch", "aria-checked": "true", "aria-label": reason ? `${name}. ${reason}` : name, title: reason ?? name,
+      type: "button", role: "switch", "aria-checked": "true", title: reason ?? name,
+      "aria-label": reason ? `${name}. ${reason}` : name,
       disabled: reason !== null, onclick: () => this.onChange(change(this.#switches)), ...attributes,
     }, content);
     this.#toggles.push({button, isOn});
@@ -48,7 +49,7 @@ export class SwitchDiagram {
       const others = (switches[list] ?? []).filter((other) => JSON.stringify(other) !== key);
       return withoutEmpty({...switches, [list]: isOn(switches) ? [...others, entry] : others});
     };
-    return this.#toggle(content, name, isOn, change, null, {"data-switch": `${list} ${Array.isArray(entry) ? entry.join(".") : entry}`, ...attributes});
+    return this.#toggle(content, name, isOn, change, null, attributes);
   }
 
   #general() {
@@ -59,8 +60,7 @@ export class SwitchDiagram {
       const isOn = (values) => values[name] ?? true;
       const change = (values) => withoutEmpty({...values, [name]: !isOn(values)});
       const label = this.app.t(`switches.${name}`);
-      const made = this.#toggle([element("span", {class: "knob", "aria-hidden": "true"}), label], label, isOn, change, reason,
-        {class: "wide-switch", "data-switch": name});
+      const made = this.#toggle([knob(), label], label, isOn, change, reason, {class: "wide-switch"});
       return element("div", {}, made, reason ? element("span", {class: "soft"}, reason) : null);
     }));
   }
@@ -70,9 +70,10 @@ export class SwitchDiagram {
   #stack({path, kind}) {
     const {app} = this;
     const layers = [...this.parts.values()].filter((part) => part.kind === "layer" && part.path.startsWith(`${path}.`));
-    const inside = layers.length ? layers.map((layer, n) => this.#layer(layer, n)) : [element("p", {class: "soft"}, app.t("switches.not_honoured_layers"))];
-    if (kind === "recurrent" && !layers.length) inside[0].classList.add("recurrent-note");
-    return element("section", {class: "stack", "aria-label": app.t(`switches.${path}`)}, element("h3", {}, app.t(`switches.${path}`)), inside);
+    const name = app.t(`switches.${path}`);
+    return element("section", {class: "stack", "aria-label": name}, element("h3", {}, name),
+      kind === "recurrent" ? element("p", {class: "recurrent-note"}, app.t("switches.not_honoured_layers")) : null,
+      layers.map((layer, n) => this.#layer(layer, n)));
   }
 
   #layer({path, honours}, number) {
@@ -80,7 +81,7 @@ export class SwitchDiagram {
     const title = app.t("switches.layer", {number: number + 1});
     const stack = path.split(".")[0];
     const head = honours.includes("layers_off")
-      ? this.#listed([element("span", {class: "knob", "aria-hidden": "true"}), title], `${app.t(`switches.${stack}`)}: ${title}`, "layers_off", path, {class: "wide-switch"})
+      ? this.#listed([knob(), title], `${app.t(`switches.${stack}`)}: ${title}`, "layers_off", path, {class: "wide-switch"})
       : element("span", {}, title);
     return element("div", {class: "layer-box", "data-path": path}, head,
       SUBLAYERS.filter((name) => this.parts.has(`${path}.${name}`)).map((name) => this.#sublayer(path, name, number)));
@@ -92,18 +93,26 @@ export class SwitchDiagram {
     const masked = name === "self" && this.parts.get(path.split(".")[0])?.honours.includes("future_mask");
     const title = app.t(`switches.${masked ? "masked_self" : name}`);
     const words = {part: title, layer: number + 1};
-    const heads = Array.from({length: part.heads}, (_, head) => this.#listed("", app.t("switches.head", {...words, head: head + 1}),
-      "heads_off", [part.path, head], {class: "head-dot", tabindex: head ? -1 : 0}));
+    const heads = Array.from({length: part.heads}, (_, head) => {
+      const label = app.t("switches.head", {...words, head: head + 1});
+      return this.#listed("", label, "heads_off", [part.path, head], {class: "head-dot", tabindex: head ? -1 : 0});
+    });
     const group = heads.length ? element("span", {class: "heads", role: "group", "aria-label": title}, heads) : null;
     if (group) roving(group, "[role=switch]");
-    const residual = this.parts.has(`${path}.add_${name}`)
-      ? this.#listed(app.t("switches.residual"), app.t("switches.residual_of", words), "residual_off", `${path}.add_${name}`, {class: "residual-switch"})
-      : null;
-    return element("div", {class: "sublayer"}, element("span", {class: "sublayer-name"}, title), group ?? element("span"), residual);
+    const residual = this.#listed(app.t("switches.residual"), app.t("switches.residual_of", words), "residual_off",
+      `${path}.add_${name}`, {class: "residual-switch"});
+    return element("div", {class: "sublayer"}, element("span", {class: "sublayer-name"}, title), group ?? element("span"),
+      residual);
   }
+}
+
+/** The knob of a switch. */
+function knob() {
+  return element("span", {class: "knob", "aria-hidden": "true"});
 }
 
 /** Switches without those that are on. */
 function withoutEmpty(switches) {
-  return Object.fromEntries(Object.entries(switches).filter(([, value]) => (Array.isArray(value) ? value.length > 0 : value === false)));
+  const isOff = ([, value]) => (Array.isArray(value) ? value.length > 0 : value === false);
+  return Object.fromEntries(Object.entries(switches).filter(isOff));
 }

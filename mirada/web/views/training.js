@@ -1,10 +1,11 @@
 // How attention came to be: what the model looked at in one example, from its first steps to its last.
 
-import {element, button, checkbox} from "../elements.js";
+import {element, checkbox} from "../elements.js";
 import {packedTensors} from "../blobs.js";
 import {Looks} from "../looks.js";
 import {MapGrid} from "../draw/grid.js";
 import {MapFigure} from "../draw/map_figure.js";
+import {StepPlayer} from "../draw/player.js";
 import {pictureButtons} from "../draw/picture.js";
 import {pageColours} from "../draw/colours.js";
 import {paintScene, Scene} from "../draw/scene.js";
@@ -13,11 +14,10 @@ import {unitsOf, placeName, smallMaps} from "./attention.js";
 const FRAME = 350; // milliseconds a step while it plays
 
 export class TrainingView {
-  #timer = 0;
   #kept = new Map(); // model → its snapshots
 
   static id = "training";
-  static defaults = {moment: -1, place: "-1 -1", grouped: false}; // which snapshot (−1: the last), layer and head, words
+  static defaults = {moment: -1, place: "-1 -1"}; // which snapshot (−1: the last), layer and head
 
   static fits(app) {
     return Boolean(app.entry.training);
@@ -28,20 +28,36 @@ export class TrainingView {
     this.grid = new MapGrid(app, (place) => app.set({place}));
     this.map = new MapFigure(app);
     this.curve = element("canvas", {role: "img"});
-    this.slider = element("input", {type: "range", min: 0, "aria-label": app.t("training.step"), oninput: () => this.#go(Number(this.slider.value))});
-    this.counter = element("output");
-    this.play = button("▶", () => this.#toggle(), {"aria-label": app.t("play")});
+    this.player = new StepPlayer(app, app.t("training.step"), FRAME, (moment) => this.#go(moment));
     this.caption = element("h2");
-    const words = checkbox(app.t("words"), false, (grouped) => app.set({grouped}));
+    const words = checkbox(app.t("words"), false, (on) => app.set({words: on}));
     const stretch = checkbox(app.t("stretch"), false, (on) => app.set({stretch: on}));
     this.words = words.querySelector("input");
     this.stretch = stretch.querySelector("input");
-    this.element = element("div", {class: "training"},
+    this.element = element(
+      "div",
+      {class: "training"},
       element("p", {class: "hint"}, app.t("hint.training")),
-      element("div", {class: "steps"}, this.play, this.slider, this.counter, words, stretch,
-        pictureButtons(app, () => this.map.scene(), () => `training-${this.steps[this.at]}`)),
+      element(
+        "div",
+        {class: "steps"},
+        this.player.element,
+        words,
+        stretch,
+        pictureButtons(
+          app,
+          () => this.map.scene(),
+          () => `training-${this.steps[this.at]}`,
+        ),
+      ),
       this.curve,
-      element("div", {class: "looks"}, this.grid.element, element("div", {class: "figure"}, this.caption, this.map.element)));
+      element(
+        "div",
+        {class: "looks"},
+        this.grid.element,
+        element("div", {class: "figure"}, this.caption, this.map.element),
+      ),
+    );
   }
 
   async update(state) {
@@ -49,23 +65,31 @@ export class TrainingView {
     const {looks, sharpness} = await this.#opened();
     this.steps = app.entry.training.steps;
     this.at = state.moment < 0 ? this.steps.length - 1 : Math.min(state.moment, this.steps.length - 1);
-    this.slider.max = this.steps.length - 1;
-    this.slider.value = this.at;
-    this.slider.setAttribute("aria-valuetext", app.t("training.at", {step: this.steps[this.at]}));
-    this.counter.textContent = app.t("training.of", {step: this.#count(this.steps[this.at]), last: this.#count(this.steps.at(-1))});
-    this.words.checked = state.grouped;
+    const told = app.t("training.of", {step: this.#count(this.steps[this.at]), last: this.#count(this.steps.at(-1))});
+    this.player.show(this.at, this.steps.length, told);
+    this.words.checked = state.words;
     this.stretch.checked = state.stretch;
     const now = looks[this.at];
     const [layer, head] = this.#place(state.place, now);
-    const {rows, most} = smallMaps(app, now, state.grouped, state.stretch);
+    const {rows, most} = smallMaps(app, now, state.words, state.stretch);
     this.grid.show(rows, `${layer} ${head}`);
     this.grid.element.hidden = now.layers * now.heads === 1;
-    const labels = now.labels(state.grouped);
-    this.caption.textContent = app.t("training.title", {step: this.#count(this.steps[this.at]), place: placeName(app, layer, head)});
-    this.map.show({...now.matrix(layer < 0 ? null : layer, head < 0 ? null : head, state.grouped), most}, {
-      rowLabels: labels.rows, columnLabels: labels.columns, rowTitle: app.t("row.cross"), columnTitle: app.t("looksAt"),
-      legend: app.t("weight"), title: this.caption.textContent,
+    const labels = now.labels(state.words);
+    this.caption.textContent = app.t("training.title", {
+      step: this.#count(this.steps[this.at]),
+      place: placeName(app, layer, head),
     });
+    this.map.show(
+      {...now.matrix(layer < 0 ? null : layer, head < 0 ? null : head, state.words), most},
+      {
+        rowLabels: labels.rows,
+        columnLabels: labels.columns,
+        rowTitle: app.t("row.cross"),
+        columnTitle: app.t("looksAt"),
+        legend: app.t("weight"),
+        title: this.caption.textContent,
+      },
+    );
     this.#drawCurve(sharpness);
   }
 
@@ -82,9 +106,20 @@ export class TrainingView {
     const [, , heads, rows, columns] = weights.shape; // [steps, paths, H, T, S]
     const size = heads * rows * columns;
     const units = unitsOf(entry);
-    const looks = steps.map((_, step) => new Looks("cross", paths, paths.map((_, layer) => ({
-      shape: [heads, rows, columns], data: weights.data.subarray((step * paths.length + layer) * size, (step * paths.length + layer + 1) * size),
-    })), target, source, {row: units.target, column: units.source}));
+    const looks = steps.map(
+      (_, step) =>
+        new Looks(
+          "cross",
+          paths,
+          paths.map((_, layer) => ({
+            shape: [heads, rows, columns],
+            data: weights.data.subarray((step * paths.length + layer) * size, (step * paths.length + layer + 1) * size),
+          })),
+          target,
+          source,
+          {row: units.target, column: units.source},
+        ),
+    );
     return {looks, sharpness: looks.map(largestShare)};
   }
 
@@ -123,20 +158,6 @@ export class TrainingView {
   #go(moment) {
     this.app.set({moment: moment === this.steps.length - 1 ? -1 : moment});
   }
-
-  #toggle() {
-    const playing = this.#timer !== 0;
-    clearInterval(this.#timer);
-    this.#timer = 0;
-    this.play.textContent = playing ? "▶" : "❚❚";
-    this.play.setAttribute("aria-label", this.app.t(playing ? "play" : "pause"));
-    if (playing) return;
-    this.#go(this.at === this.steps.length - 1 ? 0 : this.at + 1);
-    this.#timer = setInterval(() => {
-      if (!this.element.isConnected || this.at >= this.steps.length - 1) this.#toggle();
-      else this.#go(this.at + 1);
-    }, FRAME);
-  }
 }
 
 /** The largest weight of each row, averaged over rows, heads and layers. */
@@ -144,7 +165,8 @@ function largestShare({tensors, columns}) {
   let sum = 0;
   let count = 0;
   for (const {data} of tensors) {
-    for (let row = 0; row < data.length; row += columns, count++) sum += data.subarray(row, row + columns).reduce((a, b) => Math.max(a, b), 0);
+    for (let row = 0; row < data.length; row += columns, count++)
+      sum += data.subarray(row, row + columns).reduce((a, b) => Math.max(a, b), 0);
   }
   return sum / count;
 }

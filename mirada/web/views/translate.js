@@ -1,6 +1,6 @@
 // The translation, word by word with what else was likely; the n-best; and the search that found them.
 
-import {element, button, choice} from "../elements.js";
+import {element, button, choice, tableOf} from "../elements.js";
 import {pieceLabel, pieceLabels} from "../words.js";
 import {EOS} from "../engine/tokenizer.js";
 import {unitsOf} from "./attention.js";
@@ -28,12 +28,21 @@ export class TranslateView {
     this.forced = element("p", {class: "forced"});
     this.list = element("div");
     this.beam = new BeamFigure(app);
-    this.element = element("div", {class: "translate"},
-      element("section", {},
-        element("h2", {}, app.t("wordByWord")), element("p", {class: "hint"}, app.t("hint.words")),
-        this.tokens, this.forced, this.alternatives),
+    this.element = element(
+      "div",
+      {class: "translate"},
+      element(
+        "section",
+        {},
+        element("h2", {}, app.t("wordByWord")),
+        element("p", {class: "hint"}, app.t("hint.words")),
+        this.tokens,
+        this.forced,
+        this.alternatives,
+      ),
       element("section", {}, element("h2", {}, app.t(this.#listName())), this.list),
-      this.beam.element);
+      this.beam.element,
+    );
   }
 
   async update(state) {
@@ -55,21 +64,30 @@ export class TranslateView {
     const shown = pieceLabels([...pieces.slice(0, ids.length), "</s>"], unitsOf(app.entry).target);
     const focused = this.tokens.contains(document.activeElement);
     const offset = shown.length - (tokenLogProbabilities?.length ?? 0); // a forced prefix has no probabilities
-    this.tokens.replaceChildren(...shown.map((label, place) => {
-      const logP = tokenLogProbabilities?.[place - offset];
-      const p = logP === undefined ? null : Math.exp(logP);
-      const made = button([element("bdi", {}, label), p === null ? null : element("small", {}, app.number(p, 2))],
-        () => app.set({word: place === word ? -1 : place}), {
-          class: place < prefix.length ? "token forced" : "token", "aria-expanded": String(place === word),
-          "aria-label": p === null ? label : app.t("token.label", {token: label, p: app.number(p, 2)}),
-        });
-      made.style.setProperty("--doubt", p === null ? 0 : (1 - p).toFixed(3));
-      return made;
-    }));
+    this.tokens.replaceChildren(
+      ...shown.map((label, place) => {
+        const logP = tokenLogProbabilities?.[place - offset];
+        const p = logP === undefined ? null : Math.exp(logP);
+        const made = button(
+          [element("bdi", {}, label), p === null ? null : element("small", {}, app.number(p, 2))],
+          () => app.set({word: place === word ? -1 : place}),
+          {
+            class: place < prefix.length ? "token forced" : "token",
+            "aria-expanded": String(place === word),
+            "aria-label": p === null ? label : app.t("token.label", {token: label, p: app.number(p, 2)}),
+          },
+        );
+        made.style.setProperty("--doubt", p === null ? 0 : (1 - p).toFixed(3));
+        return made;
+      }),
+    );
     if (focused && word >= 0) this.tokens.children[word]?.focus();
     this.forced.hidden = prefix.length === 0;
-    this.forced.replaceChildren(app.t("prefix", {count: prefix.length}), " ",
-      button(app.t("prefix.free"), () => app.set({prefix: [], best: 0, word: -1})));
+    this.forced.replaceChildren(
+      app.t("prefix", {count: prefix.length}),
+      " ",
+      button(app.t("prefix.free"), () => app.set({prefix: [], best: 0, word: -1})),
+    );
   }
 
   async #showAlternatives({ids, pieces}, {word, switches}) {
@@ -78,11 +96,20 @@ export class TranslateView {
     this.alternatives.hidden = !open;
     if (!open) return;
     const before = {ids: ids.slice(0, word), piece: pieces[word - 1] ?? ""};
-    const found = await app.computed(app.model, "next", app.text, {prefix: before.ids, count: ALTERNATIVES, switches, to: app.into});
-    const rows = found.map(({id, piece, probability}) => this.#alternative(before, id, piece, probability, id === ids[word]));
+    const found = await app.computed(app.model, "next", app.text, {
+      prefix: before.ids,
+      count: ALTERNATIVES,
+      switches,
+      to: app.into,
+    });
+    const rows = found.map(({id, piece, probability}) =>
+      this.#alternative(before, id, piece, probability, id === ids[word]),
+    );
     this.alternatives.replaceChildren(
-      element("h3", {}, app.t("alternatives")), element("p", {class: "hint"}, app.t("hint.alternatives")),
-      element("ol", {}, rows));
+      element("h3", {}, app.t("alternatives")),
+      element("p", {class: "hint"}, app.t("hint.alternatives")),
+      element("ol", {}, rows),
+    );
   }
 
   #alternative(before, id, piece, probability, taken) {
@@ -91,44 +118,51 @@ export class TranslateView {
     const label = pieceLabel(piece, before.piece, unit);
     const bar = element("span", {class: "bar", "aria-hidden": "true"});
     bar.style.setProperty("--share", probability.toFixed(4));
-    const made = button([element("bdi", {class: "piece"}, label), bar, element("span", {class: "number"}, app.number(probability, 3))],
-      () => app.set({prefix: [...before.ids, id], best: 0, word: -1}), {
-        "aria-current": taken ? "true" : null, disabled: id === EOS, class: "alternative",
+    const made = button(
+      [element("bdi", {class: "piece"}, label), bar, element("span", {class: "number"}, app.number(probability, 3))],
+      () => app.set({prefix: [...before.ids, id], best: 0, word: -1}),
+      {
+        "aria-current": taken ? "true" : null,
+        disabled: id === EOS,
+        class: "alternative",
         "aria-label": app.t("alternative.label", {token: label, p: app.number(probability, 3)}),
-      });
+      },
+    );
     return element("li", {}, made);
   }
+
+  // ── the n-best ──────────────────────────────────────────────────────────────────────────────────────────────────
 
   #listName() {
     return this.app.entry.task === "language_model" ? "nBest.continue" : "nBest";
   }
 
-  // ── the n-best ──────────────────────────────────────────────────────────────────────────────────────────────────
-
   #showList(hypotheses, state) {
     const {app} = this;
-    if (app.description.recorded) return this.list.replaceChildren(element("p", {class: "note"}, app.t("recorded.needs")));
+    if (app.description.recorded)
+      return this.list.replaceChildren(element("p", {class: "note"}, app.t("recorded.needs")));
     const usual = app.entry.decode.beam;
     const beams = [...new Set([...BEAMS, usual])].sort((a, b) => a - b).map((beam) => [beam, String(beam)]);
-    const head = [app.t("nBest.rank"), app.t("nBest.text"), app.t("nBest.score"), app.t("nBest.logP")];
-    const rows = hypotheses.map((hypothesis, place) => element("tr", {class: place === state.best ? "chosen" : null},
-      element("td", {}, String(place + 1)),
-      element("td", {}, button(element("bdi", {}, hypothesis.text || "∅"), () => app.set({best: place, word: -1}), {
-        class: "link", "aria-current": place === state.best ? "true" : null,
-      }), hypothesis.complete ? null : element("small", {}, ` ${app.t("nBest.cut")}`)),
-      element("td", {class: "number"}, app.number(hypothesis.score, 3)),
-      element("td", {class: "number"}, app.number(hypothesis.logProbability, 3))));
-    const table = element("table", {class: "best"},
-      element("caption", {class: "unseen"}, app.t(this.#listName())),
-      element("thead", {}, element("tr", {}, head.map((text) => element("th", {scope: "col"}, text)))), element("tbody", {}, rows));
+    const head = ["rank", "text", "score", "logP"].map((key) => app.t(`nBest.${key}`));
+    const rows = hypotheses.map((one, place) => this.#hypothesis(one, place, place === state.best));
+    const table = tableOf(app.t(this.#listName()), head, rows, "best");
     const focused = this.list.contains(document.activeElement) ? document.activeElement.tagName : null;
     this.list.replaceChildren(
-      choice(app.t("beam"), beams, state.beam || usual, (value) => app.set({beam: Number(value) === usual ? 0 : Number(value), best: 0, step: -1})),
+      choice(app.t("beam"), beams, state.beam || usual, (value) =>
+        app.set({beam: Number(value) === usual ? 0 : Number(value), best: 0, step: -1}),
+      ),
       element("div", {class: "scroll"}, table),
-      element("p", {class: "hint"}, app.t("hint.score", {alpha: app.number(app.entry.decode.length_penalty, 1)})));
+      element("p", {class: "hint"}, app.t("hint.score", {alpha: app.number(app.entry.decode.length_penalty, 1)})),
+    );
     if (focused === "SELECT") this.list.querySelector("select").focus();
     if (focused === "BUTTON") this.list.querySelector("[aria-current]")?.focus();
   }
+  #hypothesis({text, complete, score, logProbability}, place, chosen) {
+    const {app} = this;
+    const attributes = {class: "link", "aria-current": chosen ? "true" : null};
+    const choose = button(element("bdi", {}, text || "∅"), () => app.set({best: place, word: -1}), attributes);
+    const cut = complete ? null : element("small", {}, ` ${app.t("nBest.cut")}`);
+    const numbers = [score, logProbability].map((value) => ({number: app.number(value, 3)}));
+    return {name: chosen ? "chosen" : null, cells: [String(place + 1), element("span", {}, choose, cut), ...numbers]};
+  }
 }
-
-const EOS_ID = 2; // as in mirada/contracts.py

@@ -1,7 +1,7 @@
 // The walk: one pass of the model, step by step, with its own numbers, for one word or as matrices.
 
 import {element, button, choice, segments} from "../elements.js";
-import {Walk} from "./walk_context.js";
+import {Walk, canBeWalked} from "./walk_context.js";
 import {transformerWalk} from "./walk_transformer.js";
 import {recurrentWalk} from "./walk_recurrent.js";
 import {FigureMaker} from "./walk_figure.js";
@@ -19,6 +19,7 @@ export class WalkView {
   #current = 0;
   #drawing = null; // draws the figures of steps that come into view
   #width = 0;
+  #arriving = false; // whether the step of the state is to be gone to
 
   static fits(app) {
     const walked = ({kind}) => ["stack", "recurrent"].includes(kind);
@@ -43,20 +44,39 @@ export class WalkView {
       element("div", {class: "walk-body"}, this.contents, this.steps, this.panel.element), this.stepper);
     document.addEventListener("walk", ({detail}) => this.element.isConnected && this.#show(this.#current + detail));
     new ResizeObserver(() => this.#resized()).observe(this.steps);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#maker?.refresh());
   }
 
   async update(state) {
     const trace = await this.app.trace();
     const before = this.#walk;
+    if (!canBeWalked(trace)) return this.#nothing();
     this.#walk = new Walk(this.app.entry, trace, state);
     this.vocabulary = Vocabulary.of(this.app.entry, this.#walk.side === "source" ? "source" : "target");
-    const key = JSON.stringify([state.walk_part, state.walk_layer, state.walk_head, state.walk_token, state.walk_matrices, state.lang]);
-    if (before?.trace === trace && this.key === key) return this.#goTo(state.walk_step, false);
+    const {walk_part: part, walk_layer: layer, walk_head: head, walk_token: token, walk_matrices: matrices} = state;
+    const key = JSON.stringify([part, layer, head, token, matrices, this.app.shell.colours]);
+    if (before?.trace === trace && this.key === key) return this.#arrive(state, false);
     this.key = key;
+    this.stepper.hidden = false;
     this.#drawControls(state);
     this.#drawSteps(state);
+    this.#arrive(state, before === null && state.walk_step !== "");
     if (before && before.trace !== trace) await this.panel.renew();
+  }
+
+  /** Mark the step of the state, and go there if the reader is to arrive at it. */
+  #arrive(state, first) {
+    this.#goTo(state.walk_step, first || this.#arriving);
+    this.#arriving = false;
+  }
+
+  /** A recorded sentence may have been kept without its inner numbers. */
+  #nothing() {
+    this.#walk = null;
+    this.key = "";
+    this.controls.replaceChildren();
+    this.contents.replaceChildren();
+    this.steps.replaceChildren(element("p", {class: "note"}, this.app.t("walk.nothing")));
+    this.stepper.hidden = true;
   }
 
   // ── what is walked through ──────────────────────────────────────────────────────────────────────────────────────
@@ -64,24 +84,38 @@ export class WalkView {
   #drawControls(state) {
     const {app} = this;
     const walk = this.#walk;
-    const numbered = (count, key) => Array.from({length: count}, (_, n) => [n, app.t(key, {number: n + 1})]);
+    const numbered = (count) => Array.from({length: count}, (_, n) => [n, String(n + 1)]);
     const parts = walk.parts.map(({id}) => [id, app.t(`walk.part.${id}`)]);
-    const heads = walk.recurrent ? [[0, app.t("walk.forward")], [1, app.t("walk.backward")]] : numbered(walk.H, "walk.number");
+    const ways = [[0, app.t("walk.forward")], [1, app.t("walk.backward")]];
     const tokens = walk.rows.map((piece, row) => [row, `${row + 1}  ${piece}`]);
-    this.controls.replaceChildren(
-      ...(parts.length > 1 ? [segments(app.t("walk.part"), parts, walk.part, (id) => app.set({walk_part: id, walk_layer: 0, walk_head: 0, walk_token: 0}))] : []),
-      ...(walk.layers > 1 ? [choice(app.t("walk.layer"), numbered(walk.layers, "walk.number"), walk.layer, (n) => app.set({walk_layer: Number(n)}))] : []),
-      ...(walk.H > 1 ? [choice(app.t(walk.recurrent ? "walk.direction" : "walk.head"), heads, walk.head, (n) => app.set({walk_head: Number(n)}))] : []),
-      choice(app.t("walk.token"), tokens, walk.token, (n) => app.set({walk_token: Number(n)})),
-      segments(app.t("walk.as"), [[false, app.t("walk.as.word")], [true, app.t("walk.as.matrices")]], state.walk_matrices,
-        (value) => app.set({walk_matrices: value})),
-    );
+    const shown = [[false, app.t("walk.as.word")], [true, app.t("walk.as.matrices")]];
+    const chosen = (key) => (value) => app.set({[key]: Number(value)});
+    const afresh = {walk_layer: 0, walk_head: 0, walk_token: 0};
+    const controls = [
+      parts.length > 1 && segments(app.t("walk.part"), parts, walk.part, (id) => app.set({...afresh, walk_part: id})),
+      walk.layers > 1 && choice(app.t("walk.layer"), numbered(walk.layers), walk.layer, chosen("walk_layer")),
+      walk.H > 1 && (walk.recurrent
+        ? choice(app.t("walk.direction"), ways, walk.head, chosen("walk_head"))
+        : choice(app.t("walk.head"), numbered(walk.H), walk.head, chosen("walk_head"))),
+      choice(app.t("walk.token"), tokens, walk.token, chosen("walk_token")),
+      segments(app.t("walk.as"), shown, state.walk_matrices, (value) => app.set({walk_matrices: value})),
+    ];
+    const place = [...this.controls.querySelectorAll("select, button")].indexOf(document.activeElement);
+    this.controls.replaceChildren(...controls.filter(Boolean));
+    if (place >= 0) this.#focusControl(place);
+  }
+
+  /** The controls are made anew with each change: who was at one of them stays there. */
+  #focusControl(place) {
+    const found = this.controls.querySelectorAll("select, button")[place];
+    const group = found?.closest("[role=radiogroup]");
+    (group?.querySelector("[aria-checked=true]") ?? found)?.focus();
   }
 
   #drawSteps(state) {
     const {app} = this;
     const walk = this.#walk;
-    const sections = walk.recurrent ? recurrentWalk(walk) : transformerWalk(walk);
+    const sections = sectionsOf(walk);
     this.#width = this.steps.clientWidth;
     this.#maker = new FigureMaker(walk, {
       matrices: state.walk_matrices,
@@ -97,7 +131,6 @@ export class WalkView {
     this.steps.replaceChildren(...sections.map((section) => this.#section(section)));
     for (const {element: shown} of this.#steps) this.#drawing.observe(shown);
     this.#drawContents(sections);
-    this.#goTo(state.walk_step, state.walk_step !== "");
   }
 
   #section({key, words, steps}) {
@@ -111,9 +144,12 @@ export class WalkView {
   #step(step) {
     const {app} = this;
     const number = this.#steps.length;
-    const made = element("article", {class: "walk-step", id: `step-${step.id}`, tabindex: -1, "aria-labelledby": `title-${step.id}`},
-      element("h3", {id: `title-${step.id}`}, element("span", {class: "step-number"}, String(number + 1)), app.t(`walk.${step.key}`, step.words)),
-      step.formula ? element("div", {class: "step-formula"}, step.formula.split("   ").map((one) => formula(one)), element("span", {class: "shapes"}, step.shapes)) : null,
+    const title = `title-${step.id}`;
+    const made = element("article", {class: "walk-step", id: `step-${step.id}`, tabindex: -1, "aria-labelledby": title},
+      element("h3", {id: title}, element("span", {class: "step-number"}, String(number + 1)),
+        app.t(`walk.${step.key}`, step.words)),
+      step.formula ? element("div", {class: "step-formula"}, step.formula.split("   ").map((one) => formula(one)),
+        element("span", {class: "shapes"}, step.shapes)) : null,
       step.off ? element("p", {class: "switched-off"}, app.t(`walk.off.${step.off}`)) : null,
       element("p", {class: "step-text"}, app.t(`walk.${step.key}.text`, step.words)),
       this.#placeFor(step));
@@ -122,24 +158,24 @@ export class WalkView {
     return made;
   }
 
-  /** A place as high as the figure will be, so that nothing jumps when it is drawn. */
+  /** A place as high as the figure will be, so that nothing jumps when it is drawn; out of view, it costs nothing. */
   #placeFor(step) {
     const place = element("div", {class: "figure-place"});
-    place.style.minHeight = `${this.#maker.height(step)}px`;
+    place.style.containIntrinsicSize = `auto ${this.#maker.height(step)}px`;
     return place;
   }
 
   #seen(entries) {
-    for (const {target, isIntersecting} of entries) if (isIntersecting) this.#draw(this.#steps.find((one) => one.element === target));
+    for (const {target, isIntersecting} of entries) {
+      if (isIntersecting) this.#draw(this.#steps.find((one) => one.element === target));
+    }
   }
 
   #draw(one) {
     if (!one || one.drawn) return;
     one.drawn = true;
     this.#drawing.unobserve(one.element);
-    const place = one.element.querySelector(".figure-place");
-    place.replaceChildren(this.#maker.figure(one.step));
-    place.style.minHeight = "";
+    one.element.querySelector(".figure-place").replaceChildren(this.#maker.figure(one.step));
     if (this.panel.place) this.#maker.mark(this.panel.place);
   }
 
@@ -187,8 +223,12 @@ export class WalkView {
     this.#current = number;
     this.#steps.forEach(({element: shown}, n) => shown.classList.toggle("current", n === number));
     for (const entry of this.contents.querySelectorAll("button")) {
-      if (Number(entry.dataset.step) === number) entry.setAttribute("aria-current", "step");
-      else entry.removeAttribute("aria-current");
+      if (Number(entry.dataset.step) !== number) {
+        entry.removeAttribute("aria-current");
+        continue;
+      }
+      entry.setAttribute("aria-current", "step");
+      this.contents.scrollTop = entry.offsetTop - this.contents.clientHeight / 2;
     }
     const count = this.#steps.length;
     this.previous.textContent = `← ${app.t("walk.previous")}`;
@@ -196,7 +236,8 @@ export class WalkView {
     this.previous.disabled = number <= 0;
     this.next.disabled = number >= count - 1;
     const step = this.#steps[number]?.step;
-    this.where.textContent = step ? `${number + 1} / ${count}  ${app.t(`walk.${step.key}`, step.words)}` : "";
+    const name = step ? app.t(`walk.${step.key}`, step.words) : "";
+    this.where.replaceChildren(`${number + 1} / ${count} `, element("span", {class: "step-name"}, name));
   }
 
   // ── numbers ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -208,11 +249,20 @@ export class WalkView {
     return app.computed(app.model, "explain", path, index, {text: app.text, target, switches, to: app.into});
   }
 
-  /** Go to the step that shows a number, if this walk has one. */
+  /** Go to the step that makes a number, in whatever part, layer and head it is. */
   #find(place) {
-    const shows = ({view, rows}) => view?.place && view.path === place.path && (rows === "all" || typeof rows === "string");
-    const number = this.#steps.findIndex(({step}) => step.equations.some((lines) => shows(lines.at(-1))));
-    if (number >= 0) this.#show(number);
+    const {app} = this;
+    const wanted = whereIs(place, this.#walk);
+    const walk = new Walk(app.entry, this.#walk.trace, {...app.values, ...wanted});
+    const makes = (line) => line.view?.place(0, 0)?.path === place.path;
+    const steps = sectionsOf(walk).flatMap(({steps: own}) => own);
+    const step = steps.find(({equations}) => equations.some((lines) => makes(lines.at(-1))));
+    if (!step) return;
+    const line = step.equations.flat().findLast(makes);
+    const row = place.index.at(-2);
+    this.#arriving = true;
+    app.set({...wanted, walk_step: step.id, ...(line.rows === "one" && row !== undefined ? {walk_token: row} : {})});
+    if (this.#arriving) this.#goTo(step.id, true);
   }
 
   #format(value, digits) {
@@ -236,6 +286,24 @@ export class WalkView {
 const DRAWN_AFTER = 250; // milliseconds: until then, the figures around a step are drawn and have found their height
 const SIGNS_WIDTH = 112; // pixels, of the symbols at the left of a line; on a narrow screen they are above it
 const FIGURE_PADDING = 34;
+
+/** The sections of a walk, as its architecture has them. */
+function sectionsOf(walk) {
+  return walk.recurrent ? recurrentWalk(walk) : transformerWalk(walk);
+}
+
+/** The values of the state by which a walk comes to a number of the trace. */
+function whereIs({path, index}, walk) {
+  const [first, number, inner] = path.split(".");
+  const sides = {source: "encoder", encoder: "encoder", recurrent: "recurrent"};
+  const stays = first === "positions" || (walk.part === "cross" && inner === "cross");
+  const stack = sides[first] ?? (walk.parts.some(({id}) => id === "decoder") ? "decoder" : walk.part);
+  const found = {walk_part: stays || !walk.side ? walk.part : stack, walk_head: walk.head, walk_layer: walk.layer};
+  if (/^\d+$/.test(number ?? "")) found.walk_layer = Number(number);
+  if (inner === "forward" || inner === "backward") found.walk_head = Number(inner === "backward");
+  else if (index.length === 3 && first !== "attention") found.walk_head = index[0];
+  return found;
+}
 
 /** How much room the numbers of a figure have. */
 function figureWidth(width) {

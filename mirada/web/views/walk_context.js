@@ -18,6 +18,12 @@ export function walkParts(tensors) {
   return parts;
 }
 
+/** Whether a trace has what a walk begins with. */
+export function canBeWalked({tensors}) {
+  const begun = ["embeddings", "source.embeddings"].some((path) => path in tensors);
+  return begun && walkParts(tensors).length > 0;
+}
+
 /** One walk: a trace, and what of it is looked at. The architectures' files make steps of it. */
 export class Walk {
   constructor(entry, trace, values) {
@@ -46,6 +52,7 @@ export class Walk {
     this.inputs = this.side ? `${this.side}.inputs` : "inputs";
     this.embeddings = this.side ? `${this.side}.embeddings` : "embeddings";
     this.N = this.tensors[this.embeddings].shape[0];
+    this.words = (this.trace.words ?? []).map(String); // what the rows of the logits are, where not every token has one
     this.sourceRows = pieceLabels(source, unitOf(tokenizers.source));
     if (this.side !== "target") {
       this.rows = this.sourceRows;

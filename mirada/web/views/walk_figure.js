@@ -1,12 +1,14 @@
 // Draws the lines of a step: symbols at the left, the numbers or what else the line shows at the right.
 
 import {element, button} from "../elements.js";
+import {pageColours} from "../draw/colours.js";
 import {formula} from "./formula.js";
-import {NumberGrid, columnsThatFit} from "./number_grid.js";
+import {NumberGrid, columnsThatFit, placeText} from "./number_grid.js";
 import {largestColumns} from "./walk_steps.js";
 
 const CHOICES_SHOWN = 8;
-const VERDICT_SHOWN = 6;
+const VERDICT_SHOWN = 6; // words of a row
+const VERDICTS_SHOWN = 12; // rows
 
 /** Makes figures for one walk. `page` is {t, format, onPick, onToken, matrices, word(id)}. */
 export class FigureMaker {
@@ -15,6 +17,7 @@ export class FigureMaker {
     this.page = page;
     this.fits = columnsThatFit(width);
     this.grids = []; // {grid, line}
+    this.colours = pageColours();
     this.firsts = new Map(); // how many columns → where their windows are: equally wide grids move together
   }
 
@@ -39,10 +42,6 @@ export class FigureMaker {
   /** Frame a number wherever it is shown. */
   mark(place) {
     for (const {grid} of this.grids) grid.mark(place);
-  }
-
-  refresh() {
-    for (const {grid} of this.grids) grid.refresh();
   }
 
   #line(line) {
@@ -81,7 +80,7 @@ export class FigureMaker {
     const places = digits ?? (palette === "weight" ? 3 : 2);
     const width = view.columns;
     const grid = new NumberGrid({
-      view, rows, labelled: Boolean(line.weights) && !this.page.matrices, palette, columnLabels, fits: this.fits,
+      view, rows, colours: this.colours, labelled: Boolean(line.weights) && !this.page.matrices, palette, columnLabels, fits: this.fits,
       rowLabels: rows.map((row) => this.#rowLabel(line, row)),
       format: (value) => this.page.format(value, places),
       name: this.page.t("walk.grid", {symbol: formula(line.symbol).textContent, rows: rows.length, columns: width}),
@@ -127,25 +126,36 @@ export class FigureMaker {
   #choice({view, palette}, row, column) {
     const place = view.place(row, column);
     return element("button", {
-      type: "button", class: "choice-cell", "data-path": place.path, "data-index": place.index.join(","),
+      type: "button", class: "choice-cell", "data-place": placeText(place),
+      title: String(view.value(row, column)),
       onclick: (event) => this.page.onPick(place, event.currentTarget),
     }, element("span", {class: "piece-name", dir: "auto"}, this.page.word(column)),
       element("span", {class: "amount"}, this.page.format(view.value(row, column), palette === "weight" ? 3 : 2)));
   }
 
-  /** The likeliest words of the chosen row as bars, and which was taken. */
+  /** The likeliest words of a row as bars, and which was taken. */
   #verdict(line) {
+    const several = line.rows === "all";
+    const rows = several ? this.#rows(line).slice(0, VERDICTS_SHOWN) : [this.#ownRow(line)];
+    return rows.map((row) => element("div", {class: "verdict-of"},
+      several ? element("p", {class: "soft", dir: "auto"}, this.#rowLabel(line, row)) : null, this.#bars(line, row)));
+  }
+
+  #ownRow({rows, view}) {
+    return typeof rows === "number" ? rows : Math.min(this.walk.token, view.rows - 1);
+  }
+
+  #bars({view}, row) {
     const {walk, page} = this;
-    const row = typeof line.rows === "number" ? line.rows : Math.min(walk.token, line.view.rows - 1);
-    const columns = largestColumns(line.view, row, Math.min(VERDICT_SHOWN, line.view.columns));
+    const columns = largestColumns(view, row, Math.min(VERDICT_SHOWN, view.columns));
     const said = walk.said?.[row];
     return element("ol", {class: "verdict"}, columns.map((column) => {
-      const value = line.view.value(row, column);
-      const word = page.word(column);
+      const value = view.value(row, column);
       const bar = element("span", {class: "verdict-bar"}, element("span", {class: "filled"}));
       bar.firstChild.style.width = `${100 * value}%`;
       const taken = said === undefined ? column === columns[0] : column === said;
-      return element("li", {class: taken ? "taken" : null}, element("span", {class: "piece-name", dir: "auto"}, word), bar,
+      return element("li", {class: taken ? "taken" : null},
+        element("span", {class: "piece-name", dir: "auto"}, page.word(column)), bar,
         element("span", {class: "amount"}, `${page.format(100 * value, 1)} %`));
     }));
   }

@@ -1,6 +1,6 @@
 // The end of every walk: from the last states to what the model says.
 
-import {noteLine, parameterLine, shapeText, walkStep} from "./walk_steps.js";
+import {noteLine, numbersLine, parameterLine, shapeText, walkStep} from "./walk_steps.js";
 
 const POOL_FORMULAS = {
   mean: "p = \\frac{1}{T} Σ_t h_t",
@@ -11,24 +11,26 @@ const POOL_FORMULAS = {
   cls: "p = tanh(h_1 W + b)",
 };
 
-/** Pooled to one vector or not, logits, probabilities, the choice. `output` is the path of the last states. */
-export function readoutSteps(walk, output) {
+/** Pooled to one vector or not, logits, probabilities, the choice. `states` is the view of the last states. */
+export function readoutSteps(walk, states) {
   const logits = walk.logitsPath;
   if (!logits) return [];
   const pooled = walk.has("pooled");
   const {D, C} = walk;
   const rows = walk.view(logits).rows;
-  const fixed = pooled ? {rows: 0, labels: [""]} : {};
+  // of a text, of some tokens (a tagger's words, gaps), or of each token
+  const own = rows !== walk.N && !pooled;
+  const fixed = pooled ? {rows: 0, labels: [""]} : own ? {rows: "all", labels: walk.words} : {};
   const vector = pooled ? "p" : "h_t";
   const sizes = [rows, C];
   const tied = walk.vocabulary && walk.config.tie !== "none";
   const biased = walk.config.output_bias || !walk.vocabulary || walk.entry.architecture === "bert";
-  const steps = pooled ? [poolStep(walk, output)] : [];
+  const steps = pooled ? [poolStep(walk, states)] : [];
   const masked = logits.startsWith("masked");
   steps.push(walkStep("logits", masked ? "logits_masked" : walk.vocabulary ? "logits" : "logits_classes",
     masked ? "y_t = LN(g(h_t W + c)) E^⊤ + b" : `y${pooled ? "" : "_t"} = ${vector} ${tied ? "E^⊤" : "W"}${biased ? " + b" : ""}`,
     shapeText([rows, D], "·", [D, C], "=", sizes), [[
-      walk.numbers("", vector, pooled ? "pooled" : output, fixed),
+      pooled ? walk.numbers("", "p", "pooled", fixed) : numbersLine("", "h_t", states),
       ...(masked ? [noteLine("→", "", () => "LN(g(h W + c))")] : []),
       parameterLine("·", tied ? "E^⊤" : "W", [D, C]),
       ...(biased ? [parameterLine("+", "b", [C])] : []),
@@ -45,11 +47,11 @@ export function readoutSteps(walk, output) {
   return steps;
 }
 
-function poolStep(walk, output) {
+function poolStep(walk, states) {
   const {N, D, entry, config} = walk;
   const pool = entry.architecture === "bert" ? "cls" : walk.recurrent ? recurrentPool(config) : config.pool ?? "mean";
   return walkStep("pooled", `pooled_${pool}`, POOL_FORMULAS[pool], shapeText([N, D], "→", [D]), [[
-    walk.numbers("", "h_t", output, {rows: "all"}),
+    numbersLine("", "h_t", states, {rows: "all"}),
     walk.numbers("→", "p", "pooled", {rows: 0, labels: [""]}),
   ]], {N});
 }

@@ -19,8 +19,8 @@ export function recurrentWalk(walk) {
   if (attends && !walk.attendsBefore) sections.push(attention());
   if (walk.side === "source") return [...sections, {key: "memory", words, steps: [statesStep(walk)]}];
   const join = attends ? [joinStep(walk)] : [];
-  const last = walk.has("decoder.output") ? "decoder.output" : walk.has(`${walk.stack}.output`) ? `${walk.stack}.output` : null;
-  return [...sections, {key: "output", words, steps: [...join, ...readoutSteps(walk, last ?? topState(walk))]}];
+  const last = walk.view("decoder.output") ?? topStates(walk);
+  return [...sections, {key: "output", words, steps: [...join, ...readoutSteps(walk, last)]}];
 }
 
 // ── what goes in ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -211,8 +211,10 @@ function memorylessSteps(walk, cell) {
     ]], {name: g})];
 }
 
-function topState(walk) {
-  return `${walk.stack}.${walk.layers - 1}.forward.h`;
+/** The states of the last layer, of both directions side by side. */
+function topStates(walk) {
+  const ways = ["forward", "backward"].map((way) => walk.view(`${walk.stack}.${walk.layers - 1}.${way}.h`));
+  return besideView(...ways.filter(Boolean));
 }
 
 function statesStep(walk) {
@@ -265,7 +267,7 @@ function joinStep(walk) {
   const {N, D} = walk;
   return walkStep("join", "join", "u_t = tanh([c_t ; s_t] W + b)", shapeText([N, 2 * D], "·", [2 * D, D], "=", [N, D]), [[
     walk.numbers("", "c_t", "attention.context"),
-    walk.numbers(";", "s_t", topState(walk)),
+    numbersLine(";", "s_t", topStates(walk)),
     parameterLine("·", "W", [2 * D, D]),
     parameterLine("+", "b", [D]),
     walk.numbers("tanh =", "u_t", "decoder.output"),

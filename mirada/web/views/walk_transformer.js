@@ -313,6 +313,6 @@ function outputSteps(walk) {
   const output = `${stack}.output`;
   const last = walk.outputOf(walk.layers - 1);
   const norm = walk.pre ? [normStep(walk, "final_norm", "final_norm", last, output)] : [];
-  if (walk.side !== "source") return [...norm, ...readoutSteps(walk, output)];
+  if (walk.side !== "source") return [...norm, ...readoutSteps(walk, walk.view(output))];
   return [...norm, walkStep("memory", "memory", "h_1 … h_S", shapeText([N, D]), [[walk.numbers("", "h_t", output)]], {N})];
 }

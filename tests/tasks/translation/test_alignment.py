@@ -140,7 +140,7 @@ def test_attribution_stands_beside_attention(aligner: Aligner, trained: Translat
     assert given.measures["leave-out"][1, 1] < 0  # without "gato" it is likelier a dog
     sides = aligner.read(("el gato ve el tren", "the cat sees the train"))
     tokens = of_source(trained.network, collate_pairs([sides.source.ids], [sides.target.ids]))
-    whole = trained.attribute("el gato ve el tren", "the cat sees the train", methods="gradient").measures["gradient"]  # type: ignore[arg-type]
+    whole = trained.attribute("el gato ve el tren", "the cat sees the train", methods="gradient").measures["gradient"]
     assert whole.sum() == pytest.approx(float(tokens[:-1, :-1].sum()), abs=1e-4)
 
 
@@ -192,7 +192,7 @@ def test_pairs_that_cannot_be_aligned_have_a_problem_and_an_empty_line(trained: 
         ({"by": "leave-out", "head": 1}, "--head 1: is about attention"),
         ({"links": "all"}, "--links all: there are target, both, either, grow"),
         ({"threshold": 1.5}, "--threshold 1.5: is a weight above 0, and at most 1"),
-        ({"split": "letters"}, "--split letters: there are spaces, punctuation"),
+        ({"word_breaks": "letters"}, "--word-breaks letters: there are spaces, punctuation"),
         ({"to": "pt"}, "--to pt: .* translates into en"),
         ({"gold": ["0-0", "0-0"]}, "there are 2 gold alignments and 1 pairs"),
     ],
@@ -211,7 +211,7 @@ def test_what_are_no_pairs(trained: TranslationModel, pairs: object) -> None:
 def test_gold_in_three_forms(trained: TranslationModel) -> None:
     pairs, truth = PAIRS[:20], [Gold(one.sure, one.sure) for one in GOLD[:20]]
     lines = [" ".join(f"{s}-{t}" for s, t in one.sure) for one in truth]
-    found = [trained.align(pairs, gold=form) for form in (truth, lines, [one.sure for one in truth])]  # type: ignore[arg-type]
+    found = [trained.align(pairs, gold=form) for form in (truth, lines, [one.sure for one in truth])]
     assert found[0] == found[1] == found[2]
     with pytest.raises(DataError, match="gold alignment 2: 'x' is not a link"):
         trained.align(pairs[:3], gold=["0-0", "x", "0-0"])
@@ -228,4 +228,4 @@ def test_a_model_of_two_directions_aligns_either_way(both_ways: TranslationModel
 
 def test_an_ensemble_has_no_attention_of_its_own(trained: TranslationModel) -> None:
     with pytest.raises(UsageError, match="name one of them"):
-        mirada.load(f"{trained.path}+{trained.path}").align([("el gato", "the cat")])  # type: ignore[attr-defined]
+        mirada.load(f"{trained.path}+{trained.path}").align([("el gato", "the cat")])

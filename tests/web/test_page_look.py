@@ -1,0 +1,217 @@
+"""Maps, lines and words of the page show the model's attention, and can be saved as pictures."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from mirada import TranslationModel
+from tests.web.recorded_pages import looks, recorded_page
+from tests.web.test_explore import opened
+
+SENTENCE = "el gato negro sigue el tren 42"
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture(scope="module")
+def page_file(trained: TranslationModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("page") / "toy.html"
+    trained.explore(out, sentence=SENTENCE)
+    return out
+
+
+@pytest.fixture(scope="module")
+def weights(trained: TranslationModel) -> npt.NDArray[np.float32]:
+    """[H, T, S] of the only layer's cross-attention, as PyTorch computes it."""
+    return trained.trace(SENTENCE).tensors["decoder.0.cross.weights"]
+
+
+def drawn(page: Page) -> dict[tuple[int, int], float]:
+    """The lines on the page: their weights by row and column."""
+    expect(page.locator(".lines path").first).to_be_attached()
+    found = page.eval_on_selector_all(
+        ".lines path", "all => all.map(one => [one.dataset.row, one.dataset.column, one.dataset.weight].map(Number))"
+    )
+    return {(int(row), int(column)): weight for row, column, weight in found}
+
+
+def expected_lines(matrix: npt.NDArray[np.float32]) -> dict[tuple[int, int], float]:
+    return {place: float(weight) for place, weight in np.ndenumerate(matrix) if weight >= 0.02}
+
+
+def test_the_lines_of_a_word_are_its_weights(
+    page_file: Path, weights: npt.NDArray[np.float32], browser: Browser
+) -> None:
+    with opened(browser, page_file, "#view=attention&part=cross&figure=lines&head=1") as page:
+        assert drawn(page) == pytest.approx(expected_lines(weights[1]), abs=1e-4)
+        page.locator("[data-word='row:2']").hover()
+        expect(page.locator(".lines path:not([data-row='2'])")).to_have_count(0)
+        row = {place: weight for place, weight in expected_lines(weights[1]).items() if place[0] == 2}
+        assert drawn(page) == pytest.approx(row, abs=1e-4)
+        strongest = int(weights[1, 2].argmax())
+        share = page.locator(f"[data-word='column:{strongest}']").get_attribute("data-share")
+        assert float(share or "nan") == pytest.approx(weights[1, 2, strongest], abs=0.006)
+        page.locator(f"[data-word='column:{strongest}']").hover()
+        expect(page.locator(f".lines path:not([data-column='{strongest}'])")).to_have_count(0)
+        column = {place: weight for place, weight in expected_lines(weights[1]).items() if place[1] == strongest}
+        assert drawn(page) == pytest.approx(column, abs=1e-4)
+
+
+def test_the_lines_follow_the_keyboard(page_file: Path, weights: npt.NDArray[np.float32], browser: Browser) -> None:
+    with opened(browser, page_file, "#view=attention&part=cross&figure=lines") as page:
+        page.locator("[data-word='row:0']").focus()
+        page.keyboard.press("ArrowRight")
+        expect(page.locator("[data-word='row:1']")).to_be_focused()
+        expect(page.locator(".lines path:not([data-row='1'])")).to_have_count(0)
+        expect(page.locator(".lines .unseen")).to_contain_text("→")
+        page.keyboard.press("Enter")
+        expect(page.locator("[data-word='row:1']")).to_be_focused()
+        assert "token=1" in page.url
+        row = {place: weight for place, weight in expected_lines(weights[0]).items() if place[0] == 1}
+        assert drawn(page) == pytest.approx(row, abs=1e-4)
+
+
+def table(page: Page) -> tuple[list[str], list[str], npt.NDArray[np.float64]]:
+    """The map as a table: labels of its rows and columns, and the numbers."""
+    details = page.locator(".map details.table").locator("visible=true")
+    if details.get_attribute("open") is None:
+        details.locator("summary").click()
+    rows = details.locator("tbody tr")
+    expect(rows.first).to_be_visible()
+    numbers = [[float(text.replace("−", "-")) for text in row.locator("td").all_inner_texts()] for row in rows.all()]
+    columns = details.locator("thead th").all_inner_texts()[1:]
+    return details.locator("tbody th").all_inner_texts(), columns, np.array(numbers)
+
+
+def test_words_are_merged_as_in_python(page_file: Path, trained: TranslationModel, browser: Browser) -> None:
+    expected = trained.attend(SENTENCE)["decoder.cross"].words()
+    with opened(browser, page_file, "#view=attention&part=cross&words=true&head=0") as page:
+        rows, columns, numbers = table(page)
+    assert columns[-2:] == ["42", "</s>"]
+    assert rows[-2:] == ["42", "</s>"]
+    assert numbers == pytest.approx(np.asarray(expected)[0, 0], abs=0.006)
+
+
+def test_a_mean_is_over_all_heads(page_file: Path, weights: npt.NDArray[np.float32], browser: Browser) -> None:
+    with opened(browser, page_file, "#view=attention&part=cross") as page:
+        page.get_by_role("radio", name="layer 1, mean of all heads").click()
+        expect(page.locator(".figure h2")).to_contain_text("mean of all heads")
+        assert table(page)[2] == pytest.approx(weights.mean(0), abs=0.006)
+
+
+def test_a_cell_is_read_by_pointer_and_by_keys(
+    page_file: Path, weights: npt.NDArray[np.float32], browser: Browser
+) -> None:
+    with opened(browser, page_file, "#view=attention&part=cross") as page:
+        stage = page.locator(".map .stage")
+        stage.focus()
+        for key in ("ArrowRight", "ArrowRight", "ArrowDown"):
+            page.keyboard.press(key)
+        expect(page.locator(".tip")).to_contain_text(f"{weights[0, 1, 1]:.3f}")
+        expect(page.locator(".map .unseen").first).to_contain_text(f"{weights[0, 1, 1]:.3f}")
+        band = page.locator(".band").first.bounding_box()
+        assert band is not None
+        page.keyboard.press("Escape")
+        expect(page.locator(".tip")).to_be_hidden()
+        page.mouse.move(band["x"] + band["width"] - 3, band["y"] + 3)
+        expect(page.locator(".tip")).to_contain_text(f"{weights[0, 1, -1]:.3f}")
+        page.mouse.click(band["x"] + band["width"] - 3, band["y"] + 3)
+        expect(page.locator(".figure h2")).to_contain_text("Where each head looks")
+        assert table(page)[2] == pytest.approx(weights[:, 1], abs=0.006)
+
+
+def test_heads_are_chosen_by_arrow_keys(page_file: Path, browser: Browser) -> None:
+    with opened(browser, page_file, "#view=attention&part=encoder") as page:
+        page.get_by_role("radio", name="layer 1, head 1").focus()
+        page.keyboard.press("ArrowRight")
+        expect(page.get_by_role("radio", name="layer 1, head 2")).to_be_focused()
+        expect(page.locator(".figure h2")).to_contain_text("layer 1, head 2")
+        assert "head=1" in page.url
+
+
+def saved(page: Page, button: Locator, folder: Path) -> Path:
+    with page.expect_download() as download:
+        button.click()
+    out = folder / download.value.suggested_filename
+    download.value.save_as(out)
+    return out
+
+
+@pytest.mark.parametrize("figure", ["map", "lines", "heads"])
+def test_a_figure_is_saved_as_svg_and_png(figure: str, page_file: Path, browser: Browser, tmp_path: Path) -> None:
+    with opened(browser, page_file, f"#view=attention&part=cross&figure={figure}") as page:
+        expect(page.locator(".figure h2")).to_be_visible()
+        rows, columns = len(SENTENCE.split()), len(SENTENCE.split())
+        svg = saved(page, page.get_by_role("button", name="Save as SVG"), tmp_path)
+        png = saved(page, page.get_by_role("button", name="Save as PNG"), tmp_path)
+    root = ElementTree.parse(svg).getroot()
+    assert root.tag == f"{SVG}svg"
+    assert root.findtext(f"{SVG}title")
+    texts = [one.text for one in root.iter(f"{SVG}text")]
+    assert "gato" in texts
+    assert "looks at →" in texts
+    if figure == "map":
+        assert len(list(root.iter(f"{SVG}rect"))) > rows * columns
+    if figure == "lines":
+        assert len(list(root.iter(f"{SVG}path"))) >= rows
+    data = png.read_bytes()
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    width, height = struct.unpack(">II", data[16:24])
+    assert abs(width - 2 * float(root.attrib["width"])) <= 2
+    assert abs(height - 2 * float(root.attrib["height"])) <= 2
+
+
+def test_labels_of_other_scripts_are_whole(browser: Browser, tmp_path: Path) -> None:
+    source = [" الكتاب", " على", " 👩‍👩‍👧", " 书", " Donaudampfschifffahrtsgesellschaftskapitän", "</s>"]
+    target = [" a<b>&", " x\x07y", "</s>"]
+    page_file = recorded_page(tmp_path / "scripts.html", source, target, looks(2, 2, 3, 6))
+    with opened(browser, page_file, "#view=attention") as page:
+        rows, columns, _ = table(page)
+        svg = saved(page, page.get_by_role("button", name="Save as SVG"), tmp_path)
+        page.set_viewport_size({"width": 420, "height": 800})
+        page.get_by_role("radio", name="lines").click()
+        word = page.locator("[data-word='column:4']")
+        expect(word).to_contain_text("…")
+        expect(word).to_have_attribute("title", source[4].strip())
+    assert columns == [piece.strip() for piece in source]
+    assert rows == ["a<b>&", "x\ufffdy", "</s>"]
+    texts = [one.text for one in ElementTree.parse(svg).getroot().iter(f"{SVG}text")]
+    assert {"الكتاب", "👩‍👩‍👧", "a<b>&"} <= set(texts)
+
+
+COUNTED = """
+for (const name of ["putImageData", "drawImage", "fillText"]) {
+  const whole = CanvasRenderingContext2D.prototype[name];
+  CanvasRenderingContext2D.prototype[name] = function (...given) {
+    window.painted = (window.painted ?? 0) + 1;
+    return whole.apply(this, given);
+  };
+}
+0;
+"""
+
+
+def test_a_map_of_128_tokens_is_drawn_once(browser: Browser, tmp_path: Path) -> None:
+    source, target = [[f" {name}{n}" for n in range(127)] + ["</s>"] for name in ("s", "t")]
+    page_file = recorded_page(tmp_path / "large.html", source, target, looks(6, 8, 128, 128))
+    with opened(browser, page_file, "#view=attention") as page:
+        expect(page.locator(".grid button")).to_have_count(7 * 9)
+        stage = page.locator(".map .stage")
+        stage.scroll_into_view_if_needed()
+        box = stage.bounding_box()
+        assert box is not None
+        page.evaluate(COUNTED)
+        for step in range(1, 20):
+            page.mouse.move(box["x"] + box["width"] * step / 20, box["y"] + 120 + 10 * step)
+        expect(page.locator(".tip")).to_be_visible()
+        assert page.evaluate("window.painted ?? 0") == 0  # pointing moves boxes over the map
+        page.locator(".grid button").nth(10).click()
+        expect(page.locator(".figure h2")).to_contain_text("layer 2, head 2")
+        bitmaps = page.evaluate("window.painted")
+        assert 0 < bitmaps < 500  # the large map and its labels; the 63 small ones stay

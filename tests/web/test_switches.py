@@ -1,0 +1,162 @@
+"""Parts switched off in the page: what it says then is what PyTorch says, and nothing before the part has changed."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+import mirada
+from mirada import TranslationModel
+from tests import toy
+from tests.web.test_explore import opened, reader
+from tests.web.test_walk import walked
+
+SENTENCE = "el gato ve el tren rojo"
+TRANSLATION = "the cat sees the red train"
+
+
+@pytest.fixture(scope="module")
+def page_file(trained: TranslationModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("switches") / "toy.html"
+    trained.explore(out, sentence=SENTENCE)
+    return out
+
+
+def log_probability(page: Page, side: str) -> float:
+    """That of the original translation, as the page has it for one side."""
+    return float(page.locator(f".{side} .original").get_attribute("data-log") or "nan")
+
+
+def replayed(model: TranslationModel, *names: str) -> float:
+    """log p of the original translation, replayed by PyTorch without some parts."""
+    with mirada.without(*names):
+        trace = model.trace(SENTENCE, TRANSLATION)
+    ids = trace.tokens["target"].ids
+    return sum(math.log(float(trace["probabilities"][t, id])) for t, id in enumerate(ids))
+
+
+SWITCHED = {
+    "scale": "Division by √dₖ",
+    "future_mask": "Mask of the future",
+    "positions": "Positions",
+    "decoder.0.cross.1": "Cross-attention, layer 1: head 2",
+    "encoder.0.add_feed_forward": "Residual around Feed-forward, layer 1",
+    "decoder.0": "Decoder: Layer 1",
+}
+
+
+@pytest.mark.parametrize("name", SWITCHED)
+def test_what_it_says_without_a_part_is_what_pytorch_says(
+    name: str, page_file: Path, trained: TranslationModel, browser: Browser
+) -> None:
+    with mirada.without(name):
+        expected = trained.translate(SENTENCE, recover=False).text  # the page searches once
+    with opened(browser, page_file, "#view=switches") as page:
+        expect(page.locator(".before .said")).to_have_text(TRANSLATION)
+        assert log_probability(page, "before") == pytest.approx(replayed(trained), abs=2e-3)
+        switch = page.get_by_role("switch", name=SWITCHED[name]).first
+        expect(switch).to_be_checked()
+        switch.click()
+        expect(switch).not_to_be_checked()
+        expect(page.locator(".after .said")).to_have_text(expected)
+        expect(page.locator(".output")).to_have_text(expected)
+        assert log_probability(page, "after") == pytest.approx(replayed(trained, name), abs=2e-3)
+        marked = page.locator(".after mark").all_inner_texts()
+        assert set(marked) >= {word for word in expected.split() if word not in TRANSLATION.split()}
+        page.get_by_role("button", name="All on").click()
+        expect(switch).to_be_checked()
+        expect(page.locator(".after")).to_have_count(0)
+        expect(page.locator(".output")).to_have_text(TRANSLATION)
+        assert "switches=%7B" not in page.url
+
+
+def test_nothing_before_the_part_changes(page_file: Path, browser: Browser) -> None:
+    walk = "#view=walk&walk_part=encoder&walk_head=1&walk_matrices=true"
+    with opened(browser, page_file, walk) as page:
+        before = walked(page)
+    with opened(browser, page_file, walk + '&switches={"heads_off":[["encoder.0.self",1]]}') as page:
+        after = walked(page)
+        expect(page.locator("#step-self_sum .switched-off")).to_be_visible()
+    changed = {place.partition("[")[0] for place in before if before[place] != after[place]}
+    assert changed == {
+        "encoder.0.self.heads", "encoder.0.self.output", "encoder.0.add_self.added", "encoder.0.add_self.output",
+        "encoder.0.add_feed_forward.norm", "encoder.0.feed_forward.inner", "encoder.0.feed_forward.activated",
+        "encoder.0.feed_forward.outer", "encoder.0.add_feed_forward.added", "encoder.0.add_feed_forward.output",
+        "encoder.output",
+    }  # fmt: skip
+    heads = {place: value for place, value in after.items() if place.startswith("encoder.0.self.heads[1")}
+    assert set(heads.values()) == {0.0}
+
+
+def test_each_token_of_the_original_has_its_probability(
+    page_file: Path, trained: TranslationModel, browser: Browser
+) -> None:
+    with mirada.without("positions"):
+        trace = trained.trace(SENTENCE, TRANSLATION)
+    ids = trace.tokens["target"].ids
+    expected = [100 * float(np.asarray(trace["probabilities"])[t, id]) for t, id in enumerate(ids)]
+    with opened(browser, page_file, '#view=switches&switches={"positions":false}') as page:
+        cells = page.locator("td.without .amount")
+        expect(cells).to_have_count(len(expected))
+        shown = [text.removesuffix(" %") for text in cells.all_inner_texts()]
+        for text, value in zip(shown, expected, strict=True):
+            assert "·" in text or float(text) == pytest.approx(value, abs=0.06)
+
+
+def test_a_link_restores_the_switches_and_other_views_honour_them(page_file: Path, browser: Browser) -> None:
+    with opened(browser, page_file, '#view=switches&switches={"layers_off":["encoder.0"],"scale":false}') as page:
+        expect(page.get_by_role("switch", name="Encoder: Layer 1")).not_to_be_checked()
+        expect(page.get_by_role("switch", name="Division by √dₖ")).not_to_be_checked()
+        expect(page.locator(".switches [role=status]").first).to_have_text("2 switched off")
+        page.get_by_role("tab", name="Walk").click()
+        expect(page.locator(".walk-section h2").nth(1)).to_have_text("Layer 1 is switched off")
+        page.get_by_role("radio", name="Decoder").click()
+        expect(page.locator("#step-self_scale .switched-off")).to_be_visible()
+
+
+def test_the_keyboard_is_enough_for_switches(page_file: Path, browser: Browser) -> None:
+    with opened(browser, page_file, "#view=switches") as page:
+        first = page.get_by_role("switch", name="Cross-attention, layer 1: head 1")
+        first.focus()
+        page.keyboard.press("ArrowRight")
+        second = page.get_by_role("switch", name="Cross-attention, layer 1: head 2")
+        expect(second).to_be_focused()
+        page.keyboard.press("Space")
+        expect(second).not_to_be_checked()
+        expect(second).to_be_focused()
+        expect(page.locator(".after .said")).to_be_visible()
+
+
+def test_switches_that_a_model_lacks_say_why(browser: Browser, toy_tsv: Path, tmp_path: Path) -> None:
+    settings = {"model": {"width": 32}, "tokenizer": toy.TINY["tokenizer"], "train": toy.TINY["train"]}
+    model = mirada.train(
+        toy_tsv, TranslationModel, model="seq2seq-gru", out=tmp_path / "gru", steps=5, settings=settings,
+        source_language="es", target_language="en",
+    )  # fmt: skip
+    model.explore(tmp_path / "gru.html", sentence=SENTENCE)
+    with opened(browser, tmp_path / "gru.html", "#view=switches") as page:
+        for name in ("Division by √dₖ", "Mask of the future", "Positions"):
+            switch = page.get_by_role("switch", name=f"{name}. This model has no such part")
+            expect(switch).to_be_disabled()
+        expect(page.locator(".stack").first).to_contain_text("Recurrent layers have no parts")
+        expect(page.locator(".before .said")).to_be_visible()
+
+
+def test_a_model_that_reads_shows_its_answers_side_by_side(browser: Browser, tmp_path: Path) -> None:
+    model = reader("classification transformer", tmp_path)
+    mirada.explore(model, out=tmp_path / "page.html", sentence="sí, me gustó mucho")
+    with opened(browser, tmp_path / "page.html", "#view=switches") as page:
+        expect(page.locator(".before tr")).to_have_count(2)
+        page.get_by_role("switch", name="Positions").click()
+        expect(page.locator(".after tr")).to_have_count(2)
+
+
+def test_the_switches_fit_on_a_phone(page_file: Path, browser: Browser) -> None:
+    with opened(browser, page_file, '#view=switches&switches={"positions":false}&lang=pt') as page:
+        page.set_viewport_size({"width": 320, "height": 640})
+        expect(page.locator(".switch-now")).to_be_visible()
+        assert page.evaluate("document.scrollingElement.scrollWidth") <= 320
