@@ -47,6 +47,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> TranslationModel:
 def test_the_bundle_knows_what_its_texts_are_like(model: TranslationModel) -> None:
     assert model.preprocessor.masks
     profile = mirada.load(model.path, TranslationModel).preprocessor.profile
+    assert profile is not None
     assert profile.capitalized == 1
     assert profile.sentences == 1
     assert profile.names["tom"] == "Tom"
