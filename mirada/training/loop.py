@@ -283,7 +283,6 @@ class Training(Generic[Model]):
             found, size, seconds = self.workers.from_first(self._score)
         except StopRequested:
             return False
-        self._take_snapshot()
         best = self._is_best(found.score)
         improved = best and found.score != p.best_score
         loss = found.figures.get("loss")

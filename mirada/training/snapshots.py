@@ -1,11 +1,12 @@
 """Snapshots of a model while it learns: a tensor that shows it on a fixed example, such as its attention.
 
-They are taken before the first step, after 25, 50, 100, 200, … steps, and at every validation. Of many, those stay that
-are evenly spaced on a logarithmic scale: at the beginning a model changes most.
+They are taken before the first step and after 25, 35, 50, 71, 100, … steps: evenly on a logarithmic scale, since a model
+changes most at the beginning; and whatever the budget, so that a run that is continued has those of one that was not.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import torch
@@ -22,9 +23,9 @@ DIGITS = 16
 
 
 def due(step: int) -> bool:
-    """Whether a snapshot is taken after so many steps, even if there is no validation."""
-    times, rest = divmod(step, FIRST)
-    return rest == 0 and times & (times - 1) == 0  # 0, or a power of two
+    """Whether a snapshot is taken after so many steps: 0, and FIRST · 2^(k/2) for k = 0, 1, 2, …"""
+    k = round(2 * math.log2(step / FIRST)) if step else 0
+    return step == 0 or (k >= 0 and step == round(FIRST * 2 ** (k / 2)))
 
 
 class Snapshots:

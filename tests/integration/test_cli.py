@@ -31,7 +31,9 @@ def test_train_translate_evaluate_info(tmp_path: Path) -> None:
     assert {p.name for p in (tmp_path / "b").iterdir()} == {
         "model.safetensors", "tokenizer.json", "profile.json", "config.yaml", "card.json", "curves.png", "data", "run",
     }  # fmt: skip
-    assert {p.name for p in (tmp_path / "b" / "data").iterdir()} == {"dev.jsonl", "excluded.tsv"}
+    assert {p.name for p in (tmp_path / "b" / "data").iterdir()} == {
+        "attention.safetensors", "dev.jsonl", "excluded.tsv",
+    }  # fmt: skip
     assert {p.name for p in (tmp_path / "b" / "run").iterdir()} >= {"config.yaml", "log.jsonl", "data", "checkpoints"}
     about = json.loads(spawn("info", tmp_path / "b", "--json").stdout)
     assert about["languages"] == {"source": "es", "target": "en"}

@@ -37,6 +37,9 @@ After 45 s, on two dev sets of the digits: 97.6 and 99.0 of 100 right, 95.2 and 
 Label = TypeVar("Label", str, list[str])
 """What is true of an image: its class, or all that may be said of it."""
 
+Descriptions = Annotated[list[str], Field(min_length=1)]
+"""What files have for an image that is described, one text at least."""
+
 KEPT_BYTES = 16 * 2**20
 """Of pixels that a bundle keeps of its dev set, at most."""
 
@@ -104,7 +107,7 @@ class Images(Generic[Label]):
 
 
 Size = Annotated[int, Field(ge=1, le=2**16)]
-_Row = tuple[str, str | list[str], tuple[Size, Size, Size, Size], str]
+_Row = tuple[str, str | Descriptions, tuple[Size, Size, Size, Size], str]
 """Where an image is from, what is true of it, its shape, and its pixels as base64."""
 
 

@@ -25,7 +25,7 @@ from mirada.data import report as reports
 from mirada.data.batching import Groups
 from mirada.data.checks import fault, in_words
 from mirada.data.corpus import Corpus
-from mirada.data.images.batches import ImagePreparation, open_pixels, write_images
+from mirada.data.images.batches import Descriptions, ImagePreparation, open_pixels, write_images
 from mirada.data.images.format import Appearance, Format, FormatConfig, moments
 from mirada.data.images.pixels import BadImage, Pixels, digest, read_image
 from mirada.data.preparation import Prepared
@@ -205,7 +205,7 @@ class CaptioningData(ImagePreparation[Scene]):
     fewest = 20
     report_type = Report
     preprocessor_type = CaptionPreprocessor
-    label_type = list[str]
+    label_type = Descriptions
     data: CaptionsConfig
     report: Report
 

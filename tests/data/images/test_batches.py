@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from mirada.data.images.batches import SCALE, SHIFT, TURN, ImageBatches, Images, warp
+from mirada.data.images.batches import SCALE, SHIFT, TURN, Descriptions, ImageBatches, Images, warp
 from mirada.data.images.format import Format
+from mirada.errors import BundleError, DataError
 from tests.data.images.samples import noise
 
 
@@ -103,3 +105,13 @@ def test_a_dev_part_as_text_and_back() -> None:
     assert (back.labels, back.places) == (dev.labels, dev.places)
     assert len(Images.load("")) == 0
     assert json.loads(dev.dump().split("\n")[0])[:2] == ["x/1.png", "a"]
+
+
+def test_an_image_without_a_description_is_damage(tmp_path: Path) -> None:
+    np.save(tmp_path / "dev.npy", noise(2, 1, 4, 5, 3))
+    for labels in ([["a dog"], []], [[], []]):
+        (tmp_path / "dev.json").write_text(json.dumps({"labels": labels, "places": ["a", "b"]}), encoding="utf-8")
+        with pytest.raises(DataError, match=r"dev\.json"):
+            Images.read(tmp_path, (3, 1, 4, 5), Descriptions)
+    with pytest.raises(BundleError, match=r"dev\.jsonl"):
+        Images.load(Images(noise(1, 1, 4, 5, 3), [[]], ["a"]).dump())
