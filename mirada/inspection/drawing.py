@@ -130,7 +130,8 @@ def draw_heads(part: AttentionMap, heading: Heading, shown: Shown, averaged: boo
     if single and max(rows, columns) <= VALUES:
         _write_values(axes[0][0], weights[0, 0], most)
     scale = figure.colorbar(image, ax=axes, fraction=0.3 / across, pad=0.1 / across, aspect=30)
-    scale.set_label(f"attention weight, {which}; a row sums to 1", fontsize=8)
+    of = f"layer {part.layers[0]}, head {part.heads[0]}" if part.weights.shape[:2] == (1, 1) else which
+    scale.set_label(f"attention weight, {of}; a row sums to 1", fontsize=8)
     scale.ax.tick_params(labelsize=7)
     figure.suptitle(title, fontsize=10)
     figure.supxlabel(shown(LOOKS_AT), fontsize=9)

@@ -145,7 +145,9 @@ class Model:
         passes = self.passes(text, target, **options)
         found = [attention_of(one.record(*WEIGHTS), one.image) for one in passes]
         if not found[0].parts:
-            raise UsageError(f"{self.path}: {self.card['model']} has no attention")
+            raise UsageError(
+                f"{self.path}: {self.card['model']} has no attention; `mirada trace` shows what it computes"
+            )
         return replace(found[0], others=tuple(found[1:]))
 
     def passes(self, text: Any, /, target: str | None = None, **options: Any) -> list[Pass]:
