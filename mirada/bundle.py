@@ -259,6 +259,14 @@ def read_dev(path: Path) -> str | None:
     return None if content is None else content.decode("utf-8")
 
 
+def dev_examples(path: Path) -> list[Any]:
+    """The examples of a bundle's dev set as JSON, for what can do without: none if it was removed or altered."""
+    try:
+        return [json.loads(line) for line in (read_dev(path) or "").split("\n") if line]
+    except (BundleError, ValueError, RecursionError):
+        return []
+
+
 def read_optional(path: Path, name: str) -> bytes | None:
     """Read a file that a bundle may be without; None if it never had it, or it was removed."""
     card = read_card(path)

@@ -13,6 +13,7 @@ from torch import nn
 
 from mirada import bundle as bundles
 from mirada.contracts import EOS
+from mirada.data.text import shown_path
 from mirada.data.tokenizer import Tokenizer
 from mirada.errors import InputError, UsageError
 from mirada.explorer.samples import sample_sentence
@@ -86,7 +87,7 @@ def entry_of(model: Explored, sentence: str) -> dict[str, Any]:
     config = dict(model.config["model"])
     longest = config.get("max_length")
     return {
-        "name": model.path.name or str(model.path),
+        "name": shown_path(model.path.name or model.path),
         "task": task,
         "architecture": config["name"],
         "config": config,

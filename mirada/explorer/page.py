@@ -95,10 +95,11 @@ def _checked(
     for given, option in ((sentence, f"--sentence {sentence!r:.40}"), (precision, f"--precision {precision}")):
         if traces and given is not None:
             raise UsageError(f"{option}: --trace records sentences without the weights; leave one of the two out")
-    _check_pair(*models)
     for model in models:
         if not hasattr(model, "path") or not hasattr(model, "preprocessor"):
             raise UsageError(f"{model!r:.60}: is not a model; a page is made of what mirada.load returns")
+    _check_pair(*models)
+    for model in models:
         if traces and not reads_text(model):
             raise UsageError(f"--trace: {model.path} is a model for {model.card['task']}, which reads no sentences")
         if not traces and (why := why_not(model)):

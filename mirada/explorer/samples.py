@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from mirada import bundle as bundles
-from mirada.errors import BundleError
 
 WORDS = 8
 """Words that suit a picture."""
@@ -25,7 +23,8 @@ KNOWN = {
 
 def sample_sentence(path: Path, task: str, language: str | None) -> str | None:
     """A sentence for a model: of its dev set, or of its language; None if there is neither."""
-    texts = [text for text in _dev_texts(path) if 0 < len(text) <= MOST_CHARACTERS and text.isprintable()]
+    inputs = [_input(example).strip() for example in bundles.dev_examples(path)]
+    texts = [text for text in inputs if 0 < len(text) <= MOST_CHARACTERS and text.isprintable()]
     if texts:
         chosen = min(texts, key=lambda text: (any(map(str.isdigit, text)), abs(len(text.split()) - WORDS)))
     elif language in KNOWN:
@@ -38,15 +37,6 @@ def sample_sentence(path: Path, task: str, language: str | None) -> str | None:
     if task == "masked_lm":
         return " ".join([*words[: len(words) // 2], GAP, *words[len(words) // 2 + 1 :]])
     return chosen
-
-
-def _dev_texts(path: Path) -> list[str]:
-    """The inputs of a bundle's dev set: none if it was removed or altered, since it is not needed."""
-    try:
-        dev = bundles.read_dev(path) or ""
-        return [_input(json.loads(line)).strip() for line in dev.splitlines()]
-    except (BundleError, ValueError, RecursionError):
-        return []
 
 
 def _input(example: Any) -> str:

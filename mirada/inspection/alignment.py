@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 import numpy as np
 import numpy.typing as npt
 
-from mirada.inspection.drawing import label
-from mirada.inspection.figures import CELL, save
+from mirada.inspection.drawing import name_words
+from mirada.inspection.figures import CELL, is_svg, save
 from mirada.inspection.fonts import styled
 from mirada.metrics.alignment import Links, pharaoh
 from mirada.predictions import Drawable, Prediction
@@ -222,8 +222,7 @@ class Alignment(Prediction, Drawable):
 
     def draw(self, path: str | Path | BinaryIO) -> None:
         """Write the matrix as a picture."""
-        svg = isinstance(path, str | Path) and Path(path).suffix.lower() == ".svg"
-        with styled((*self.source, *self.target), keeps_text=svg) as shown:
+        with styled((*self.source, *self.target), keeps_text=is_svg(path)) as shown:
             save(self._figure(shown), path)
 
     def _figure(self, shown: Callable[[str], str]) -> Figure:
@@ -240,9 +239,7 @@ class Alignment(Prediction, Drawable):
         for s, t in sorted(self.links):
             if s < len(columns) and t < len(rows):
                 box.plot(s, t, marker="o", markersize=5, color="#ffffff" if weights[t, s] > 0.6 else "#d55e00")
-        box.set_xticks(range(len(columns)), [label(shown(word)) for word in columns], rotation=90, fontsize=8)
-        box.set_yticks(range(len(rows)), [label(shown(word)) for word in rows], fontsize=8)
-        box.tick_params(length=0)
+        name_words(box, rows, columns, shown)
         figure.colorbar(image, ax=box, fraction=0.05, pad=0.02).set_label(what, fontsize=8)
         box.set_xlabel("source", fontsize=9)
         box.set_ylabel("target", fontsize=9)

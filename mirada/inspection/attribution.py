@@ -26,8 +26,8 @@ from torch import Tensor, nn
 from mirada.contracts import Batch, GenerativeNetwork
 from mirada.errors import UsageError
 from mirada.files import check_writable, write_text
-from mirada.inspection.drawing import label
-from mirada.inspection.figures import CELL, save
+from mirada.inspection.drawing import name_words
+from mirada.inspection.figures import CELL, is_svg, save
 from mirada.inspection.fonts import styled
 from mirada.predictions import Drawable, Prediction
 
@@ -92,10 +92,10 @@ def of_source(network: GenerativeNetwork, batch: Batch) -> Tensor:
 
         hook = embedding.register_forward_hook(replaced)
         try:
-            logits = network(rows)
+            h = network.hidden(rows)[steps, steps]  # [T, T, D] -> [T, D]: row t, token t
         finally:
             hook.remove()
-        chosen = logits[steps, steps].float().log_softmax(-1)  # row t, token t
+        chosen = network.output(h).float().log_softmax(-1)
         return chosen.gather(1, rows.target_output[steps, steps].unsqueeze(1)).squeeze(1)
 
     with torch.no_grad():
@@ -178,8 +178,7 @@ class Attribution(Prediction, Drawable):
 
     def draw(self, path: str | Path | BinaryIO) -> None:
         """Write the maps as a picture."""
-        svg = isinstance(path, str | Path) and Path(path).suffix.lower() == ".svg"
-        with styled((*self.source, *self.target), keeps_text=svg) as shown:
+        with styled((*self.source, *self.target), keeps_text=is_svg(path)) as shown:
             save(self._figure(shown), path)
 
     def save(self, path: str | Path) -> None:
@@ -206,9 +205,7 @@ class Attribution(Prediction, Drawable):
             image = box.imshow(part, cmap="RdBu", vmin=-most, vmax=most, aspect="auto")
             about = "" if name == "attention" else f"\nmean ρ with attention {_shown(self.mean_correlation(name))}"
             box.set_title(f"{METHODS.get(name, f'attention, {self.reading}')}{about}", fontsize=8)
-            box.set_xticks(range(len(columns)), [label(shown(word)) for word in columns], rotation=90, fontsize=8)
-            box.set_yticks(range(len(rows)), [label(shown(word)) for word in rows], fontsize=8)
-            box.tick_params(length=0)
+            name_words(box, rows, columns, shown)
             bar = figure.colorbar(image, ax=box, fraction=0.06, pad=0.02)
             bar.ax.tick_params(labelsize=6)
             if name == "attention":

@@ -9,7 +9,7 @@ A picture is built inside `fonts.styled`, which chooses fonts for its texts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, BinaryIO
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from mirada.errors import UsageError
-from mirada.inspection.figures import CELL, MAX_CELLS, save
+from mirada.inspection.figures import CELL, MAX_CELLS, is_svg, save
 from mirada.inspection.fonts import styled
 from mirada.inspection.words import Weights
 
@@ -46,13 +46,12 @@ def picture(attention: Attention, kind: str = "heads", keeps_text: bool = False)
 
 def draw(attention: Attention, path: str | Path | BinaryIO, kind: str = "heads") -> None:
     """Write the picture of an attention to a file."""
-    svg = isinstance(path, str | Path) and Path(path).suffix.lower() == ".svg"
 
     def write(figure: Figure) -> Figure:
         save(figure, path)
         return figure
 
-    _drawn(attention, kind, svg, write)
+    _drawn(attention, kind, is_svg(path), write)
 
 
 def _drawn(attention: Attention, kind: str, keeps_text: bool, use: Callable[[Figure], Figure]) -> Figure:
@@ -131,7 +130,8 @@ def draw_heads(part: AttentionMap, heading: Heading, shown: Shown, averaged: boo
     if single and max(rows, columns) <= VALUES:
         _write_values(axes[0][0], weights[0, 0], most)
     scale = figure.colorbar(image, ax=axes, fraction=0.3 / across, pad=0.1 / across, aspect=30)
-    scale.set_label(f"attention weight, {which}; a row sums to 1", fontsize=8)
+    of = f"layer {part.layers[0]}, head {part.heads[0]}" if part.weights.shape[:2] == (1, 1) else which
+    scale.set_label(f"attention weight, {of}; a row sums to 1", fontsize=8)
     scale.ax.tick_params(labelsize=7)
     figure.suptitle(title, fontsize=10)
     figure.supxlabel(shown(LOOKS_AT), fontsize=9)
@@ -172,6 +172,13 @@ def label(piece: str) -> str:
     """A token beside a picture: its leading space as a low line, and not too long."""
     text = piece.replace(" ", "▁") or "∅"
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def name_words(box: Axes, rows: Sequence[str], columns: Sequence[str], shown: Shown) -> None:
+    """Write the words beside and below a heat map."""
+    box.set_xticks(range(len(columns)), [shown(label(word)) for word in columns], rotation=90, fontsize=8)
+    box.set_yticks(range(len(rows)), [shown(label(word)) for word in rows], fontsize=8)
+    box.tick_params(length=0)
 
 
 # ── lines ─────────────────────────────────────────────────────────────────────────────────────────────────────────

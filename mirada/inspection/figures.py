@@ -1,9 +1,8 @@
-"""What pictures share: labels of tokens, titles, and files."""
+"""What pictures share: sizes, and files."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from textwrap import wrap
 from typing import TYPE_CHECKING, BinaryIO
 
 from mirada.errors import UsageError
@@ -18,16 +17,9 @@ MAX_CELLS = 40_000
 """The most weights in an image; more make it larger than programs that show images like."""
 
 
-def titled(source: str, text: str | None, inches: float) -> str:
-    """A sentence and what became of it, in lines that fit an image of that width."""
-    lines = [*wrap(source, round(inches * 13)), *(wrap(f"→ {text}", round(inches * 13)) if text is not None else ())]
-    return "\n".join(shown(line, space=" ") for line in lines)
-
-
-def shown(token: str, space: str = "▁") -> str:
-    """A token as a label: its leading space as a low line, no dollar signs that start a formula, nothing unseen."""
-    seen = "".join(letter if letter.isprintable() else "\ufffd" for letter in token)
-    return seen.replace(" ", space).replace("$", r"\$") or "∅"
+def is_svg(path: str | Path | BinaryIO) -> bool:
+    """Whether a picture is written as SVG, by the name of its file."""
+    return isinstance(path, str | Path) and Path(path).suffix.lower() == ".svg"
 
 
 def save(figure: Figure, path: str | Path | BinaryIO, dpi: int = 120) -> None:

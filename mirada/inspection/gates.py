@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from mirada.errors import UsageError
 from mirada.inspection.drawing import headed, label
-from mirada.inspection.figures import save
+from mirada.inspection.figures import is_svg, save
 from mirada.inspection.fonts import styled
 from mirada.inspection.trace import Trace
 
@@ -29,7 +29,7 @@ SYMBOLS = {
     "h": "h  hidden state",
 }
 """What a cell computes; gates are between 0 and 1."""
-GATES = "ifor" + "z"
+GATES = frozenset("iforz")
 UNITS = 64
 """The most units that are drawn; of wider cells so many are, evenly spaced."""
 
@@ -54,9 +54,8 @@ def draw_gates(trace: Trace, path: str | Path | BinaryIO, cell: str | None = Non
     found = {symbol: trace[f"{name}.{symbol}"] for symbol in SYMBOLS if f"{name}.{symbol}" in trace}
     side = trace.axes[f"{name}.h"][0]
     tokens = trace.tokens["input" if side == "target" else side].pieces
-    svg = isinstance(path, str | Path) and Path(path).suffix.lower() == ".svg"
     texts = (*tokens, trace.text, trace.output or "")
-    with styled(texts, svg) as shown:
+    with styled(texts, is_svg(path)) as shown:
         figure = _figure(name, found, [shown(label(piece)) for piece in tokens])
         figure.suptitle(f"{name}\n{headed((trace.text, trace.output), figure.get_figwidth(), shown)}", fontsize=10)
         save(figure, path)

@@ -35,7 +35,7 @@ from mirada.inspection.axes import Axes, axes_of, without_batch
 from mirada.inspection.words import Tokens
 from mirada.nn.blocks import MultiHead
 from mirada.parsing import load_json, shown
-from mirada.parts import active_switches, check_switches, recording
+from mirada.parts import OutputHead, active_switches, check_switches, recording
 from mirada.tensors import load_tensors, read_content
 
 FORMAT = 1
@@ -43,7 +43,7 @@ FORMAT = 1
 METADATA = "mirada.trace"
 PROBABILITIES = "probabilities"
 MAX_NUMBERS = 2**28
-"""The most attention scores and weights of a trace: 1 GiB."""
+"""The most attention scores, weights, logits and probabilities of a trace: 1 GiB."""
 MAX_FILE = 2**33
 """The most bytes of a file that is read."""
 
@@ -97,7 +97,7 @@ class Pass:
         """Run it, and keep the tensors whose paths match one of the patterns, or all."""
         check_switches(self.network)
         self._check_size()
-        wanted = (*patterns, "*output.logits") if PROBABILITIES in patterns else patterns
+        wanted = (*patterns, "*output.logits") if patterns and _selects(PROBABILITIES, patterns) else patterns
         with recording(*wanted) as recorder:
             self.run()
         found = {path: without_batch(path, tensor) for path, tensor in recorder.tensors.items()}
@@ -112,13 +112,15 @@ class Pass:
         )
 
     def _check_size(self) -> None:
-        """Refuse a text whose attention would not fit."""
+        """Refuse a text whose attention, logits and probabilities would not fit."""
         longest = max((len(tokens) for tokens in self.tokens.values()), default=0)
         heads = sum(part.heads for part in self.network.modules() if isinstance(part, MultiHead))
-        if 4 * heads * longest**2 > MAX_NUMBERS:
+        outputs = sum(part.out_features for part in self.network.modules() if isinstance(part, OutputHead))
+        numbers = 4 * heads * longest**2 + 2 * outputs * len(self.tokens.get(self.outputs[0], ()))
+        if numbers > MAX_NUMBERS:
             raise InputError(
-                f"a trace of {longest:,} tokens would hold {4 * heads * longest**2:,} attention scores and weights, "
-                f"and at most {MAX_NUMBERS:,} are recorded; shorten the text"
+                f"a trace of {longest:,} tokens would hold {numbers:,} numbers, and at most {MAX_NUMBERS:,} are "
+                "recorded; shorten the text"
             )
 
 

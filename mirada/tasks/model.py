@@ -14,7 +14,7 @@ from mirada import config as configuration
 from mirada.config import Values
 from mirada.contracts import BOS, PAD, SequenceBatch, Validation
 from mirada.data.checks import has_invalid_bytes
-from mirada.data.text import shown_text
+from mirada.data.text import shown_path, shown_text
 from mirada.data.tokenizer import Tokenizer
 from mirada.data.vectors import initialize, read_vectors, wanted_words
 from mirada.decoding import DecodeConfig
@@ -145,7 +145,9 @@ class Model:
         passes = self.passes(text, target, **options)
         found = [attention_of(one.record(*WEIGHTS), one.image) for one in passes]
         if not found[0].parts:
-            raise UsageError(f"{self.path}: {self.card['model']} has no attention")
+            raise UsageError(
+                f"{self.path}: {self.card['model']} has no attention; `mirada trace` shows what it computes"
+            )
         return replace(found[0], others=tuple(found[1:]))
 
     def passes(self, text: Any, /, target: str | None = None, **options: Any) -> list[Pass]:
@@ -174,7 +176,7 @@ class Model:
     @property
     def facts(self) -> dict[str, Any]:
         """What the model is, for a trace."""
-        facts = {"name": self.path.name, "task": self.card["task"], "architecture": self.card["model"]}
+        facts = {"name": shown_path(self.path.name), "task": self.card["task"], "architecture": self.card["model"]}
         return {**facts, "parameters": self.parameters, "sizes": self.config.get("model", {})}
 
     def _reads_only(self, target: str | None, options: dict[str, Any]) -> None:

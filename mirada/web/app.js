@@ -11,9 +11,9 @@ import {VIEWS} from "./views/all.js";
 import {Shell} from "./shell.js";
 
 /** A computation for a sentence, model or switch that is no longer chosen; whoever waits for it stops. */
-export class Superseded extends Error {}
+class Superseded extends Error {}
 
-export class App {
+class App {
   #views = new Map(); // view class → view, made when it is first shown
   #kept = new Map(); // results by what they were computed from
   #timer = 0;
@@ -54,7 +54,10 @@ export class App {
   }
 
   get text() {
-    return this.values.text || this.entry.sentence;
+    const {recorded, sentence} = this.entry;
+    const {text} = this.values;
+    if (recorded && !recorded.some((one) => one.text === text)) return sentence; // a link may name any text
+    return text || sentence;
   }
 
   /** The language to translate into, of a model that translates both ways; else null. */
@@ -64,7 +67,7 @@ export class App {
   }
 
   get language() {
-    return this.values.lang in LANGUAGES ? this.values.lang : preferredLanguage();
+    return Object.hasOwn(LANGUAGES, this.values.lang) ? this.values.lang : preferredLanguage();
   }
 
   /** A text of the page in the reader's language. */
@@ -144,15 +147,26 @@ export class App {
       model.description ?? this.shell.say(this.t("opening"));
       await model.open();
       if (model !== this.model) return;
+      this.shell.say("");
       this.shell.update();
       const {view} = this;
       this.shell.show(view.element);
-      await Promise.all([this.shell.showOutput(), view.update(this.values)]);
+      await Promise.all([this.#showOutput(), view.update(this.values)]);
       this.shell.say("");
     } catch (error) {
-      if (!(error instanceof Superseded)) this.shell.say(this.t("failed", {why: error.message}), true);
+      if (!(error instanceof Superseded)) this.shell.fail(this.t("failed", {why: error.message}));
     } finally {
       this.shell.busy(--this.#turns);
+    }
+  }
+
+  /** What the model makes of the sentence; if it cannot, nothing of the sentence before stays there. */
+  async #showOutput() {
+    try {
+      await this.shell.showOutput();
+    } catch (error) {
+      if (!(error instanceof Superseded)) this.shell.clearOutput();
+      throw error;
     }
   }
 

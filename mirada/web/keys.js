@@ -63,6 +63,7 @@ export class Keys {
   #action(key) {
     const {app} = this;
     const {words} = app.values;
+    const view = app.description ? app.view : null; // until the model is open there is none
     if (/^[1-9]$/.test(key)) return () => app.shell.goTo(Number(key) - 1);
     return {
       "/": () => app.shell.input.focus(),
@@ -70,12 +71,12 @@ export class Keys {
       t: () => app.shell.nextTheme(),
       l: () => app.shell.copyLink(),
       w: () => app.set({words: !words}),
-      n: () => document.dispatchEvent(new CustomEvent("walk", {detail: 1})),
-      p: () => document.dispatchEvent(new CustomEvent("walk", {detail: -1})),
-      "[": () => app.view.move?.(-1, 0),
-      "]": () => app.view.move?.(1, 0),
-      "{": () => app.view.move?.(0, -1),
-      "}": () => app.view.move?.(0, 1),
+      n: () => view?.walkOn?.(1),
+      p: () => view?.walkOn?.(-1),
+      "[": () => view?.move?.(-1, 0),
+      "]": () => view?.move?.(1, 0),
+      "{": () => view?.move?.(0, -1),
+      "}": () => view?.move?.(0, 1),
     }[key];
   }
 }

@@ -44,7 +44,7 @@ export class Shell {
       this.tabs,
       this.status,
       this.panel,
-      element("footer", {}, this.proof.element, this.facts, element("p", {}, app.t("offline"))),
+      element("footer", {}, this.proof.element, this.facts, element("p", {}, app.t(app.entry.recorded ? "offline.recorded" : "offline"))),
       this.keys.dialog(),
     );
     this.modelNumber = null;
@@ -115,8 +115,9 @@ export class Shell {
       this.#fillFacts();
     }
     this.input.placeholder = app.entry.sentence;
-    const typing = document.activeElement === this.input;
-    if (!typing && this.input.value.trim() !== app.text) this.input.value = app.text;
+    const typed = this.input.value.trim();
+    const cleared = typed === "" && app.values.text === "" && document.activeElement === this.input;
+    if (!cleared && typed !== app.text) this.input.value = app.text; // a link was followed, perhaps while typing
     this.#fit();
   }
 
@@ -146,11 +147,22 @@ export class Shell {
     this.notes.hidden = notes.length === 0;
   }
 
-  /** One line about what happens; `problem` when something went wrong. */
+  /** One line about what happens; `problem` if something went wrong. */
   say(text, problem = false) {
     this.status.textContent = text;
     this.status.hidden = text === "";
     this.status.classList.toggle("problem", problem);
+  }
+
+  /** Say what went wrong, in the place of the view, which may show another sentence. */
+  fail(why) {
+    this.panel.replaceChildren();
+    this.say(why, true);
+  }
+
+  clearOutput() {
+    this.output.textContent = "";
+    this.notes.hidden = true;
   }
 
   /** Whether something is being computed. */

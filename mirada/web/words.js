@@ -27,7 +27,7 @@ export function pieceLabels(pieces, unit) {
 }
 
 /** Whether a piece stands for no text: the beginning, the end, a direction. */
-export function isSpecial(piece) {
+function isSpecial(piece) {
   return /^(<[^<>\s]+>|\[[A-Z]+\])$/.test(piece);
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from mirada import TranslationModel, bundle
 from mirada.errors import BundleError, InputError, UsageError
 from mirada.explorer import page as pages
 from mirada.explorer.page import in_html
+from mirada.explorer.samples import sample_sentence
 from mirada.explorer.weights import FLOAT32_UP_TO, suggest_precision
 from tests import toy
 from tests.explorer.pages import PageFile
@@ -210,6 +212,12 @@ def test_without_a_dev_set_a_sentence_of_the_language_is_shown(trained: Translat
         other.explore(tmp_path / "qu.html")
 
 
+def test_a_dev_sentence_may_have_a_line_separator(trained: TranslationModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    dev = "".join(json.dumps([text, ["a"]], ensure_ascii=False) + "\n" for text in ("uno\u2028dos", SENTENCE, "\x85"))
+    monkeypatch.setattr(bundle, "read_dev", lambda path: dev)
+    assert sample_sentence(trained.path, "translation", None) == SENTENCE
+
+
 def test_the_proof_is_read_as_the_model_read_it(trained: TranslationModel, tmp_path: Path) -> None:
     """Of a sentence in which Mirada puts markers or undoes capitals, the proof has what the model was given."""
     trained.explore(tmp_path / "loud.html", sentence="EL GATO VE EL TREN")
@@ -313,6 +321,8 @@ def test_names_and_options_that_do_not_fit_are_refused(trained: TranslationModel
     assert "leave one of the two out" in refused(tmp_path / "x.html", traces=[SENTENCE], precision="float16")
     with pytest.raises(UsageError, match="is an ensemble, and a page shows single models"):
         mirada.explore(f"{trained.path}+{trained.path}", out=tmp_path / "x.html")
+    with pytest.raises(UsageError, match=r"'es-en': is not a model; a page is made of what mirada\.load returns"):
+        trained.explore(tmp_path / "x.html", beside="es-en")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="51 sentences; a page takes 50 at most"):
         mirada.explore(trained, out=tmp_path / "x.html", traces=[SENTENCE] * 51)
 
@@ -348,6 +358,14 @@ def test_a_hostile_name_and_sentence_end_nothing(trained: TranslationModel, tmp_
     assert file.title == name
     assert (file.entries[0]["name"], file.entries[0]["sentence"]) == (name, sentence)
     assert file.tags.count("script") == len(file.scripts) == 5
+
+
+def test_a_bundle_may_have_a_name_that_is_not_utf_8(trained: TranslationModel, tmp_path: Path) -> None:
+    name = os.fsdecode(b"caf\xe9")
+    shutil.copytree(trained.path, tmp_path / name, ignore=shutil.ignore_patterns("run"))
+    mirada.explore(tmp_path / name, out=tmp_path / "x.html", sentence=SENTENCE)
+    file = PageFile(tmp_path / "x.html")
+    assert file.title == file.entries[0]["name"] == r"'caf\udce9'"
 
 
 def test_the_toy_is_small(trained: TranslationModel, tmp_path: Path) -> None:

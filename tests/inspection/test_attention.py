@@ -99,7 +99,7 @@ def test_every_model_with_attention_shows_it(kind: str) -> None:
 @pytest.mark.parametrize("kind", WITHOUT_ATTENTION)
 def test_a_model_without_attention_says_so(kind: str) -> None:
     build, given = MODELS[kind]
-    with pytest.raises(UsageError, match=r"has no attention"):
+    with pytest.raises(UsageError, match=r"has no attention; `mirada trace` shows what it computes"):
         build().attend(given)
 
 

@@ -100,6 +100,15 @@ def look() -> Attribution:
     return Attribution(("a", "b", "c"), ("x", "y"), attention, "layer 0, head 1", measures)
 
 
+def test_the_vocabulary_is_computed_once_for_each_token() -> None:
+    config = TransformerConfig(name="transformer", width=8, heads=2, encoder_layers=1, decoder_layers=1, feed_forward=8)
+    network = Transformer(config, Sizes(20, 20))
+    shapes: list[torch.Size] = []
+    network.output.register_forward_hook(lambda _, given, __: shapes.append(given[0].shape))
+    assert of_source(network, collate_pairs([[5, 6]], [[7, 8, 9]])).shape == (4, 3)
+    assert shapes == [(4, 8)]  # not [4, 4, 8]: each row is for one token
+
+
 def test_correlations_are_word_by_word_and_on_average() -> None:
     found = look()
     assert found.correlation("leave-out") == [pytest.approx(1), pytest.approx(nan, nan_ok=True)]

@@ -13,7 +13,7 @@ from PIL import Image
 
 from mirada.errors import UsageError
 from mirada.inspection.attention import Attention, AttentionMap
-from mirada.inspection.drawing import boxes, headed, label
+from mirada.inspection.drawing import boxes, draw_heads, headed, label
 from mirada.inspection.figures import MAX_CELLS
 from mirada.inspection.patches import lit
 from mirada.inspection.trace import Image as Seen
@@ -59,6 +59,13 @@ def test_a_matrix_is_the_average_with_its_values() -> None:
     for weight in found.mean.ravel():
         assert f"{100 * weight:.0f}" in said
     assert "attention weight, the mean of all 6 heads; a row sums to 1" in said
+
+
+def test_a_picture_of_one_head_says_which() -> None:
+    one = an_attention(["t"] * 5, ["s"] * 4).select("decoder.cross", layer=1, head=2).main
+    for averaged in (False, True):
+        figure = draw_heads(one, ("a", "b"), str, averaged)
+        assert "attention weight, layer 1, head 2; a row sums to 1" in texts_of(figure)
 
 
 def test_lines_are_as_dark_as_the_average_weight() -> None:

@@ -26,10 +26,21 @@ def written(weights: torch.Tensor, about: object, **more: torch.Tensor) -> bytes
 
 
 def test_a_history_survives_its_file() -> None:
-    found = load_history(dump_history(EXAMPLE, TAKEN), "attention.safetensors")
+    content = dump_history(EXAMPLE, TAKEN)
+    assert content is not None
+    found = load_history(content, "attention.safetensors")
     assert found.about() == ABOUT
     assert found.weights.shape == (3, 2, 4, 2, 3)
     assert torch.equal(found.weights[1], TAKEN[25])
+
+
+def test_snapshots_of_another_example_are_not_written() -> None:
+    """As when a run is resumed by a version that takes another example."""
+    other = {75: torch.full((2, 4, 2, 5), 1 / 5, dtype=torch.float16)}
+    content = dump_history(EXAMPLE, {**other, **TAKEN})
+    assert content is not None
+    assert load_history(content, "attention.safetensors").about() == ABOUT
+    assert dump_history(EXAMPLE, other) is None
 
 
 GOOD = torch.stack(list(TAKEN.values()))

@@ -90,6 +90,34 @@ def test_only_the_paths_that_are_asked_for_are_recorded(trained: TranslationMode
         trace["decoder.0.cross.wieghts"]
 
 
+def test_a_pattern_selects_the_probabilities_too() -> None:
+    assert list(first_pass("gpt").record("prob*")) == ["probabilities"]
+
+
+@pytest.mark.parametrize("kind", ["gpt", "lstm language model"])
+def test_a_text_too_long_to_record_is_refused_before_it_is_read(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = first_pass(kind)
+    monkeypatch.setattr("mirada.inspection.trace.MAX_NUMBERS", 2 * 330 * len(one.tokens["source"]) - 1)
+    one.network.register_forward_pre_hook(lambda *_: pytest.fail("the text was read"))
+    with pytest.raises(InputError, match=r"^a trace of \d+ tokens would hold [\d,]+ numbers, .*; shorten the text$"):
+        one.record()
+
+
+@pytest.mark.parametrize("options", [{"n_best": 3}, {"beam": 2}, {"to": "en"}])
+def test_a_language_model_refuses_options_of_generation(options: dict[str, Any]) -> None:
+    build, text = MODELS["gpt"]
+    with pytest.raises(UsageError, match="has no such option"):
+        build().trace(text, **options)
+
+
+@pytest.mark.parametrize("name", ["caf\udce9", "a\nb"])
+def test_a_bundle_of_any_name_can_be_traced(name: str, tmp_path: Path) -> None:
+    model = translator()
+    model.path = Path(name)
+    model.trace(TEXT, "The animal").save(tmp_path / "trace.safetensors")
+    assert Trace.load(tmp_path / "trace.safetensors").model["name"] == repr(name)
+
+
 def test_what_cannot_be_traced_is_refused_in_one_line(trained: TranslationModel) -> None:
     with pytest.raises(InputError, match="is empty"):
         trained.trace(" ")

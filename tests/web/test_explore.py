@@ -108,6 +108,9 @@ def test_recorded_sentences_are_shown_without_the_weights(
         page.get_by_role("tab", name="Look").click()
         expect(page.locator("main.panel canvas").first).to_be_visible(timeout=120_000)
         expect(page.locator(".status")).to_have_text("", timeout=120_000)
+        page.get_by_role("tab", name="Walk").click()
+        page.locator(".walk-steps td[data-place]").first.click()
+        expect(page.locator(".number-panel")).to_contain_text("recorded sentences only")
 
 
 def test_two_models_are_compared(trained: TranslationModel, browser: Browser, toy_tsv: Path, tmp_path: Path) -> None:

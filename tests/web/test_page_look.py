@@ -100,7 +100,7 @@ def test_words_are_merged_as_in_python(page_file: Path, trained: TranslationMode
 
 def test_a_mean_is_over_all_heads(page_file: Path, weights: npt.NDArray[np.float32], browser: Browser) -> None:
     with opened(browser, page_file, "#view=attention&part=cross") as page:
-        page.get_by_role("radio", name="layer 1, mean of all heads").click()
+        page.get_by_role("radio", name="layer 0, mean of all heads").click()
         expect(page.locator(".figure h2")).to_contain_text("mean of all heads")
         assert table(page)[2] == pytest.approx(weights.mean(0), abs=0.006)
 
@@ -128,10 +128,10 @@ def test_a_cell_is_read_by_pointer_and_by_keys(
 
 def test_heads_are_chosen_by_arrow_keys(page_file: Path, browser: Browser) -> None:
     with opened(browser, page_file, "#view=attention&part=encoder") as page:
-        page.get_by_role("radio", name="layer 1, head 1").focus()
+        page.get_by_role("radio", name="layer 0, head 0").focus()
         page.keyboard.press("ArrowRight")
-        expect(page.get_by_role("radio", name="layer 1, head 2")).to_be_focused()
-        expect(page.locator(".figure h2")).to_contain_text("layer 1, head 2")
+        expect(page.get_by_role("radio", name="layer 0, head 1")).to_be_focused()
+        expect(page.locator(".figure h2")).to_contain_text("layer 0, head 1")
         assert "head=1" in page.url
 
 
@@ -212,6 +212,6 @@ def test_a_map_of_128_tokens_is_drawn_once(browser: Browser, tmp_path: Path) -> 
         expect(page.locator(".tip")).to_be_visible()
         assert page.evaluate("window.painted ?? 0") == 0  # pointing moves boxes over the map
         page.locator(".grid button").nth(10).click()
-        expect(page.locator(".figure h2")).to_contain_text("layer 2, head 2")
+        expect(page.locator(".figure h2")).to_contain_text("layer 1, head 1")
         bitmaps = page.evaluate("window.painted")
         assert 0 < bitmaps < 500  # the large map and its labels; the 63 small ones stay

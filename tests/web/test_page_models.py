@@ -40,7 +40,7 @@ def test_training_is_dragged_through(trained: TranslationModel, browser: Browser
         assert last.sum(1) == pytest.approx(1, abs=0.06)
         slider.fill("0")
         expect(counter).not_to_have_text("step 500 of 500")
-        expect(page.locator(".figure h2")).to_contain_text("layer 1, head 2")
+        expect(page.locator(".figure h2")).to_contain_text("layer 0, head 1")
         first = table(page)[2]
         assert first.max(1).mean() < last.max(1).mean()  # from blur to alignment
         page.get_by_role("button", name="One step on").click()
@@ -79,12 +79,12 @@ def test_gates_are_those_of_the_trace(lstm: TranslationModel, browser: Browser, 
     lstm.explore(tmp_path / "lstm.html", sentence=SENTENCE)
     gates = lstm.trace(SENTENCE, recover=False).tensors
     with opened(browser, tmp_path / "lstm.html", "#view=attention&part=gates&gate=encoder.0.backward+f") as page:
-        expect(page.locator(".figure h2")).to_have_text("encoder, layer 1, ← backwards: forget gate f")
+        expect(page.locator(".figure h2")).to_have_text("encoder, layer 0, ← backwards: forget gate f")
         _, columns, numbers = table(page)
         assert columns[-1] == "</s>"
         assert numbers == pytest.approx(gates["encoder.0.backward.f"].T, abs=0.006)
-        page.get_by_role("radio", name="decoder, layer 1, forwards →: state h").click()
-        expect(page.locator(".figure h2")).to_have_text("decoder, layer 1, forwards →: state h")
+        page.get_by_role("radio", name="decoder, layer 0, forwards →: state h").click()
+        expect(page.locator(".figure h2")).to_have_text("decoder, layer 0, forwards →: state h")
         _, columns, numbers = table(page)
         assert columns[0] == "<s>"
         assert numbers == pytest.approx(gates["decoder.0.forward.h"].T, abs=0.006)
@@ -108,13 +108,19 @@ def test_a_class_is_predicted(browser: Browser, tmp_path: Path) -> None:
         expect(page.locator(".output")).to_contain_text(expected.label)
 
 
-def test_what_needs_the_weights_says_so(browser: Browser, tmp_path: Path) -> None:
+def test_what_needs_the_weights_is_not_there(browser: Browser, tmp_path: Path) -> None:
     page_file = recorded_page(
         tmp_path / "page.html", [" el", " gato", "</s>"], [" a", " cat", "</s>"], looks(1, 2, 3, 3)
     )
     with opened(browser, page_file) as page:
-        expect(page.locator(".note")).to_contain_text("recorded sentences only")
+        assert page.locator("[role=tab]").all_inner_texts() == ["Look", "Walk"]
+        expect(page.locator("footer")).to_contain_text("recorded from the model with PyTorch")
+        expect(page.locator("footer")).not_to_contain_text("computed in your browser")
         expect(page.locator(".proof")).to_be_hidden()
         page.locator("#tab-attention").click()
         numbers = table(page)[2]
+    with opened(browser, page_file, "#text=otra+cosa&view=translate") as page:
+        expect(page.locator("#sentence")).to_have_value("el gato")
+        expect(page.locator(".output")).to_have_text("a cat")
+        expect(page.locator("#tab-attention")).to_have_attribute("aria-selected", "true")
     assert numbers == pytest.approx(looks(1, 2, 3, 3)["decoder.0.cross.weights"][0], abs=0.006)

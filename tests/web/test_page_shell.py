@@ -151,13 +151,14 @@ def test_a_link_restores_the_view(page_file: Path, browser: Browser) -> None:
         expect(page.locator(".output")).to_have_text("the black wolf follows the cat")
         shown(page, "attention")
         page.get_by_role("radio", name="within the sentence").click()
-        page.get_by_role("radio", name="layer 1, head 2").click()
+        page.get_by_role("radio", name="layer 0, head 1").click()
         page.get_by_role("radio", name="lines").click()
         page.get_by_label("whole words").check()
         page.get_by_label("Language").select_option("pt")
-        expect(page.locator(".figure h2")).to_have_text("dentro da frase, camada 1, cabeça 2")
+        expect(page.locator(".figure h2")).to_have_text("dentro da frase, camada 0, cabeça 1")
         page.get_by_role("button", name="Copiar link").click()
         expect(page.locator(".status")).to_contain_text("link")
+        page.wait_for_url(re.compile("lang=pt"))
         fragment = "#" + page.url.split("#")[1]
         title = page.locator(".figure h2").inner_text()
         words = page.locator(".words button").all_inner_texts()
@@ -172,7 +173,8 @@ def test_a_link_restores_the_view(page_file: Path, browser: Browser) -> None:
 @pytest.mark.parametrize(
     "fragment",
     ["#layer=99&head=-7&part=nothing&view=nowhere&figure=none&token=5000", "#model=9&beam=abc&prefix=oh&switches=[]",
-     "#best=400&step=1000&word=77&lang=xx", "#%E0%A4%A", "#text=%00%ED%A0%80&prefix=[999999999]"],
+     "#best=400&step=1000&word=77&lang=xx",
+     "#lang=toString&layer=0.5&switches={%22heads_off%22:5}", "#%E0%A4%A", "#text=%00%ED%A0%80&prefix=[999999999]"],
 )  # fmt: skip
 def test_a_broken_link_does_no_harm(fragment: str, page_file: Path, browser: Browser) -> None:
     with opened(browser, page_file, fragment) as page:
@@ -180,7 +182,55 @@ def test_a_broken_link_does_no_harm(fragment: str, page_file: Path, browser: Bro
             page.locator(f"#tab-{view}").click()
             expect(page.locator(f"#tab-{view}")).to_have_attribute("aria-selected", "true")
             expect(page.locator("main.panel")).to_have_attribute("aria-busy", "false")
+            if "toString" in fragment:
+                expect(page.locator(".status")).to_have_text("")
         page.locator("#sentence").fill(SENTENCE)
+        expect(page.locator(".output")).to_have_text(TRANSLATION)
+
+
+def test_a_link_is_followed_while_the_sentence_has_the_focus(page_file: Path, browser: Browser) -> None:
+    with opened(browser, page_file) as page:
+        page.locator("#sentence").fill("el gato")
+        page.evaluate("location.hash = '#text=el+lobo+negro+sigue+el+gato'")
+        expect(page.locator(".output")).to_have_text("the black wolf follows the cat")
+        expect(page.locator("#sentence")).to_have_value("el lobo negro sigue el gato")
+        page.locator("#sentence").fill("")
+        expect(page.locator(".output")).to_have_text(TRANSLATION)
+        expect(page.locator("#sentence")).to_have_value("")
+
+
+def test_what_fails_leaves_nothing_of_the_sentence_before(page_file: Path, browser: Browser) -> None:
+    with opened(browser, page_file) as page:
+        expect(page.locator(".output")).to_have_text(TRANSLATION)
+        page.locator("#sentence").fill("gato " * 700)
+        expect(page.locator(".status")).to_contain_text("shorten it")
+        expect(page.locator(".output")).to_be_empty()
+        expect(page.locator("main.panel")).to_be_empty()
+        page.locator("#sentence").fill(SENTENCE)
+        expect(page.locator(".output")).to_have_text(TRANSLATION)
+        expect(page.locator(".tokens button").first).to_be_visible()
+        expect(page.locator(".status")).to_be_hidden()
+
+
+def test_the_address_is_written_seldom_and_ends_right(page_file: Path, browser: Browser) -> None:
+    with opened(browser, page_file) as page:
+        page.evaluate(
+            "() => { window.written = 0; const replace = history.replaceState.bind(history);"
+            "history.replaceState = (...given) => { window.written++; replace(...given); } }"
+        )
+        page.evaluate("() => { window.began = performance.now(); }")
+        page.locator("#sentence").press_sequentially(" otra vez y otra vez y otra vez")
+        page.wait_for_url(re.compile("otra\\+vez$"))
+        written, passed = page.evaluate("[window.written, performance.now() - window.began]")
+        assert 1 <= written <= 2 + passed / 300
+
+
+def test_keys_are_harmless_before_the_model_is_open(page_file: Path, browser: Browser) -> None:
+    with opened(browser, page_file, "#view=attention") as page:
+        page.evaluate(
+            "() => { for (const key of 'np[]{}') document.body.dispatchEvent("
+            "new KeyboardEvent('keydown', {key, bubbles: true})); }"
+        )
         expect(page.locator(".output")).to_have_text(TRANSLATION)
 
 

@@ -43,9 +43,9 @@ SWITCHED = {
     "scale": "Division by √dₖ",
     "future_mask": "Mask of the future",
     "positions": "Positions",
-    "decoder.0.cross.1": "Cross-attention, layer 1: head 2",
-    "encoder.0.add_feed_forward": "Residual around Feed-forward, layer 1",
-    "decoder.0": "Decoder: Layer 1",
+    "decoder.0.cross.1": "Cross-attention, layer 0: head 1",
+    "encoder.0.add_feed_forward": "Residual around Feed-forward, layer 0",
+    "decoder.0": "Decoder: Layer 0",
 }
 
 
@@ -109,21 +109,21 @@ def test_each_token_of_the_original_has_its_probability(
 
 def test_a_link_restores_the_switches_and_other_views_honour_them(page_file: Path, browser: Browser) -> None:
     with opened(browser, page_file, '#view=switches&switches={"layers_off":["encoder.0"],"scale":false}') as page:
-        expect(page.get_by_role("switch", name="Encoder: Layer 1")).not_to_be_checked()
+        expect(page.get_by_role("switch", name="Encoder: Layer 0")).not_to_be_checked()
         expect(page.get_by_role("switch", name="Division by √dₖ")).not_to_be_checked()
         expect(page.locator(".switches [role=status]").first).to_have_text("2 switched off")
         page.get_by_role("tab", name="Walk").click()
-        expect(page.locator(".walk-section h2").nth(1)).to_have_text("Layer 1 is switched off")
+        expect(page.locator(".walk-section h2").nth(1)).to_have_text("Layer 0 is switched off")
         page.get_by_role("radio", name="Decoder").click()
         expect(page.locator("#step-self_scale .switched-off")).to_be_visible()
 
 
 def test_the_keyboard_is_enough_for_switches(page_file: Path, browser: Browser) -> None:
     with opened(browser, page_file, "#view=switches") as page:
-        first = page.get_by_role("switch", name="Cross-attention, layer 1: head 1")
+        first = page.get_by_role("switch", name="Cross-attention, layer 0: head 0")
         first.focus()
         page.keyboard.press("ArrowRight")
-        second = page.get_by_role("switch", name="Cross-attention, layer 1: head 2")
+        second = page.get_by_role("switch", name="Cross-attention, layer 0: head 1")
         expect(second).to_be_focused()
         page.keyboard.press("Space")
         expect(second).not_to_be_checked()

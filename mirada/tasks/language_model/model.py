@@ -182,6 +182,7 @@ class LanguageModel(GenerativeModel):
 
     def passes(self, text: str, /, target: str | None = None, **options: Any) -> list[Pass]:
         """The pass that reads a text, and `target` after it: at each token it says which comes next."""
+        self._reads_only(None, options)
         spelling, network = self.preprocessor.spelling, self.network
         whole = check_filled(text) + ("" if target is None else check_text(target, "the target"))
         before, ids = spelling.opening, spelling.read(whole)

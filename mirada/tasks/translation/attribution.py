@@ -23,7 +23,7 @@ def attribute(
     names = check_methods(methods)
     sides = aligner.read(pair)
     if sides.problem:
-        raise InputError(f"the pair {sides.problem}")
+        raise InputError(f"the pair cannot be read: {sides.problem}")
     reading = reading or Reading()
     ((_, weights),) = aligner.weights([sides], reading)
     attention, _ = weights.read(Reading(0, 0, reading.fed_in))

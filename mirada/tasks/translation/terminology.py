@@ -25,6 +25,7 @@ from mirada.data.batching import similar
 from mirada.data.language import UNSPACED
 from mirada.data.normalize import normalize
 from mirada.decoding import DecodeConfig
+from mirada.inspection.alignment import overlap
 from mirada.tasks.translation.constrained import CELLS, Constraints, Sought, Speller, search
 from mirada.tasks.translation.glossary import Required, missing, places
 
@@ -246,9 +247,9 @@ class _Placing:
         target = [(token.start, token.end) for token in self.translator.target.tokens(text)]
         if attention.shape[0] != len(target) + 1 or attention.shape[1] < len(job.piece.tag) + len(source):
             return None
-        rows = _overlap(words, target)  # [T', T]
+        rows = overlap(words, target)  # [T', T]
         rows /= np.maximum(rows.sum(1, keepdims=True), 1)
-        columns = _overlap(_spans(job.sentence), source)  # [S', S]
+        columns = overlap(_spans(job.sentence), source)  # [S', S]
         first = len(job.piece.tag)
         looked = attention[: len(target), first : first + len(source)]
         return np.asarray(rows @ looked @ columns.T, np.float32)
@@ -260,13 +261,6 @@ _WORD = re.compile(rf"{UNSPACED.pattern}|(?:(?!{UNSPACED.pattern})\w)+(?:[-'’]
 def _spans(text: str) -> list[tuple[int, int]]:
     """The places of a text's words; of scripts without spaces, those of its characters."""
     return [word.span() for word in _WORD.finditer(text)]
-
-
-def _overlap(rows: Sequence[tuple[int, int]], columns: Sequence[tuple[int, int]]) -> npt.NDArray[np.float32]:
-    """1 where two parts of a text have a character in common."""
-    one, other = np.array(rows).reshape(-1, 1, 2), np.array(columns).reshape(1, -1, 2)
-    found: npt.NDArray[np.float32] = ((one[..., 0] < other[..., 1]) & (other[..., 0] < one[..., 1])).astype(np.float32)
-    return found
 
 
 def _own(job: _Job, term: Required) -> npt.NDArray[np.bool_]:

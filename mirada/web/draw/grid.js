@@ -60,7 +60,7 @@ export class MapGrid {
 }
 
 /** A matrix on a small canvas whose longer side has at most 160 pixels, drawn once. */
-export function drawSmall(canvas, matrix, scale) {
+function drawSmall(canvas, matrix, scale) {
   const most = 160;
   const factor = Math.max(1, Math.floor(most / Math.max(matrix.rows, matrix.columns)));
   canvas.width = matrix.columns * factor;

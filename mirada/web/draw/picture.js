@@ -35,7 +35,7 @@ async function pngBlob(scene) {
 }
 
 /** Hand a file to the reader. */
-export function saveFile(blob, name) {
+function saveFile(blob, name) {
   const address = URL.createObjectURL(blob);
   element("a", {href: address, download: name}).click();
   setTimeout(() => URL.revokeObjectURL(address), 1000);

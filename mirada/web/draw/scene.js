@@ -28,11 +28,11 @@ export class Scene {
   }
 }
 
-export const SANS = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', sans-serif";
+const SANS = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', sans-serif";
 export const SERIF = "'Iowan Old Style', 'Palatino Linotype', Palatino, 'Noto Serif', Georgia, 'DejaVu Serif', serif";
 
 /** The font of a text item, as canvas and measuring want it. */
-export function fontOf({size = 13, family = SANS, weight = 400}) {
+function fontOf({size = 13, family = SANS, weight = 400}) {
   return `${weight} ${size}px ${family}`;
 }
 

@@ -111,7 +111,7 @@ export class AdditiveScore extends Score {
 }
 
 /** v_scoreᵀ tanh(W q_t + k_s) for all t and s: [B, T, S]; w_query is W [A, Q], v_score [A] or [1, A]. */
-export function additiveScores(query, prepared, wQuery, vScore) {
+function additiveScores(query, prepared, wQuery, vScore) {
   const q = linear(query, wQuery); // [B, T, A]
   const [b, t, a] = q.shape;
   const s = prepared.shape[1];

@@ -15,7 +15,7 @@ function stackInput(view, stack) {
 }
 
 /** The path of what the n-th layer of a stack reads: the output of the last layer below it that is not left out. */
-export function layerInput(view, stack, n) {
+function layerInput(view, stack, n) {
   for (let below = n - 1; below >= 0; below--) {
     const path = `${stack}.${below}.add_feed_forward.output`;
     if (view.tensors[path]) return path;
@@ -35,7 +35,7 @@ function sublayerInput(view, stack, n, sublayer) {
   return isPre(view) ? `${stack}.${n}.add_${sublayer}.norm` : residualInput(view, stack, n, sublayer);
 }
 
-export function isPre(view) {
+function isPre(view) {
   return view.entry.config.norm === "pre";
 }
 

@@ -12,7 +12,7 @@ import {ACTIVATIONS, weightOf} from "./layers.js";
 import {sizeOf} from "./tensor.js";
 
 /** The terms that are listed one by one; the others are added up. */
-export const LISTED_TERMS = 24;
+const LISTED_TERMS = 24;
 
 // ── operands ────────────────────────────────────────────────────────────────────────────────────────────────────────
 

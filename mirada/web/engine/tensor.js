@@ -22,7 +22,7 @@ export function zeros(...shape) {
 }
 
 /** A tensor of numbers: `tensorOf([2, 2], [1, 2, 3, 4])`. */
-export function tensorOf(shape, numbers) {
+function tensorOf(shape, numbers) {
   return reshape(new Tensor([numbers.length], Float32Array.from(numbers)), ...shape);
 }
 

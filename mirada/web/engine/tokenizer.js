@@ -11,7 +11,7 @@ export const PAD = 0;
 export const BOS = 1;
 export const EOS = 2;
 export const UNK = 3;
-export const UNREADABLE = "�"; // what half a character and unknown units are shown as
+const UNREADABLE = "�"; // what half a character and unknown units are shown as
 
 const TAG = /^(?:<synthetic>|<to:[\p{L}\p{N}_.@-]+>)$/u;
 // Unicode's White_Space

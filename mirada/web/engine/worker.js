@@ -9,7 +9,7 @@ const VERBS = ["describe", "tokens", "generate", "next", "predict", "trace", "ex
 export const SUPERSEDED = "superseded: the same was asked of another text";
 
 /** Answers messages one after the other, in their order. */
-export class Inbox {
+class Inbox {
   #waiting = [];
   #session = null;
   #busy = false;

@@ -28,6 +28,8 @@ export const english = {
   "opening": "Opening the model …",
   "offline":
     "Everything on this page is computed in your browser, from the model’s own weights. Nothing is sent anywhere.",
+  "offline.recorded":
+    "What this page shows was recorded from the model with PyTorch. It computes nothing anew: other sentences, other words and switches need the model’s weights, which this file does not have. Nothing is sent anywhere.",
   "about": "About this model",
   "fact.architecture": "architecture",
   "fact.parameters": "parameters",
@@ -135,6 +137,7 @@ export const english = {
   "map.keys": "Arrow keys read it cell by cell.",
   "map.table": "As a table",
   "hint.map": "Click a cell to see where every head looks from that word.",
+  "counted": "Layers, heads and tokens are counted from 0, as in decoder.0.cross.weights.",
   "hint.lines":
     "Point at a word, or move to it with Tab and the arrow keys, to see its lines alone; click to keep them. Weights under 0.02 are left out.",
   "hint.heads": "A row is a head. Click one to see its whole map.",
@@ -151,7 +154,6 @@ export const english = {
   // training and two models
   "hint.training": "What the model looked at in one sentence, while it learned. Drag from its first steps to its last.",
   "training.step": "Step of training",
-  "training.at": "step {step}",
   "training.of": "step {step} of {last}",
   "training.title": "After {step} steps: {place}",
   "training.sharp": "Largest weight of a word, on average",
@@ -190,12 +192,4 @@ export const english = {
   "key.link": "copy a link to this view",
   "key.list": "this list",
   "key.close": "close, or leave a map",
-  "short.i": "i",
-  "short.f": "f",
-  "short.o": "o",
-  "short.r": "r",
-  "short.z": "z",
-  "short.candidate": "cand.",
-  "short.c": "C",
-  "short.h": "h",
 };

@@ -28,6 +28,8 @@ export const spanish = {
   "opening": "Abriendo el modelo …",
   "offline":
     "Todo en esta página se calcula en su navegador, con los pesos del propio modelo. No se envía nada a ninguna parte.",
+  "offline.recorded":
+    "Lo que muestra esta página se grabó del modelo con PyTorch. No vuelve a calcular nada: otras oraciones, otras palabras y el apagado de partes requieren los pesos del modelo, que este archivo no lleva. No se envía nada a ninguna parte.",
   "about": "Sobre este modelo",
   "fact.architecture": "arquitectura",
   "fact.parameters": "parámetros",
@@ -55,12 +57,12 @@ export const spanish = {
   "nBest.continue": "Las mejores continuaciones halladas",
   "nBest.rank": "Puesto",
   "nBest.text": "Texto",
-  "nBest.score": "Puntaje",
+  "nBest.score": "Puntuación",
   "nBest.logP": "log p",
   "nBest.cut": "(cortada por el límite de longitud)",
   "beam": "Ancho del haz",
   "hint.score":
-    "puntaje = log p ÷ longitudᵅ, con α = {alpha}; el final cuenta como un token. Elija una para verla en todas las vistas.",
+    "puntuación = log p ÷ longitudᵅ, con α = {alpha}; el final cuenta como un token. Elija una para verla en todas las vistas.",
 
   // beam search
   "beam.title": "Búsqueda en haz, paso a paso",
@@ -134,6 +136,7 @@ export const spanish = {
   "map.keys": "Las flechas lo leen celda por celda.",
   "map.table": "Como tabla",
   "hint.map": "Haga clic en una celda para ver adónde mira cada cabeza desde esa palabra.",
+  "counted": "Las capas, las cabezas y los tokens se cuentan desde 0, como en decoder.0.cross.weights.",
   "hint.lines":
     "Señale una palabra, o vaya a ella con Tab y las flechas, para ver solo sus líneas; haga clic para conservarlas. Se omiten los pesos menores que 0,02.",
   "hint.heads": "Cada fila es una cabeza. Haga clic en una para ver su mapa entero.",
@@ -151,7 +154,6 @@ export const spanish = {
   "hint.training":
     "Qué miraba el modelo en una oración mientras aprendía. Arrastre desde sus primeros pasos hasta los últimos.",
   "training.step": "Paso del entrenamiento",
-  "training.at": "paso {step}",
   "training.of": "paso {step} de {last}",
   "training.title": "Después de {step} pasos: {place}",
   "training.sharp": "Mayor peso de una palabra, en promedio",
@@ -190,12 +192,4 @@ export const spanish = {
   "key.link": "copiar un enlace a esta vista",
   "key.list": "esta lista",
   "key.close": "cerrar o salir de un mapa",
-  "short.i": "i",
-  "short.f": "f",
-  "short.o": "o",
-  "short.r": "r",
-  "short.z": "z",
-  "short.candidate": "cand.",
-  "short.c": "C",
-  "short.h": "h",
 };

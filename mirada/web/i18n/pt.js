@@ -9,7 +9,7 @@ export const portuguese = {
   "tab.compare": "Comparar",
 
   // the shell
-  "views": "Vistas",
+  "views": "Visualizações",
   "sentence": "Frase",
   "translation": "Tradução",
   "into": "Traduzir para",
@@ -22,12 +22,14 @@ export const portuguese = {
   "theme.light": "claras",
   "theme.dark": "escuras",
   "link": "Copiar link",
-  "link.copied": "O link para esta vista foi copiado.",
-  "link.here": "O link para esta vista: {link}",
+  "link.copied": "O link para esta visualização foi copiado.",
+  "link.here": "O link para esta visualização: {link}",
   "failed": "Isto não pode ser calculado: {why}",
   "opening": "Abrindo o modelo …",
   "offline":
     "Tudo nesta página é calculado no seu navegador, com os pesos do próprio modelo. Nada é enviado a lugar nenhum.",
+  "offline.recorded":
+    "O que esta página mostra foi gravado do modelo com o PyTorch. Ela não recalcula nada: outras frases, outras palavras e desligar partes exigem os pesos do modelo, que este arquivo não traz. Nada é enviado a lugar nenhum.",
   "about": "Sobre este modelo",
   "fact.architecture": "arquitetura",
   "fact.parameters": "parâmetros",
@@ -61,7 +63,7 @@ export const portuguese = {
   "nBest.cut": "(cortada pelo limite de comprimento)",
   "beam": "Largura do feixe",
   "hint.score":
-    "pontuação = log p ÷ comprimentoᵅ, com α = {alpha}; o fim conta como um token. Escolha uma para vê-la em todas as vistas.",
+    "pontuação = log p ÷ comprimentoᵅ, com α = {alpha}; o fim conta como um token. Escolha uma para vê-la em todas as visualizações.",
 
   // beam search
   "beam.title": "Busca em feixe, passo a passo",
@@ -135,6 +137,7 @@ export const portuguese = {
   "map.keys": "As setas o leem célula por célula.",
   "map.table": "Como tabela",
   "hint.map": "Clique em uma célula para ver para onde cada cabeça olha a partir dessa palavra.",
+  "counted": "Camadas, cabeças e tokens são contados a partir de 0, como em decoder.0.cross.weights.",
   "hint.lines":
     "Aponte para uma palavra, ou vá até ela com Tab e as setas, para ver só as suas linhas; clique para mantê-las. Pesos abaixo de 0,02 são omitidos.",
   "hint.heads": "Cada linha é uma cabeça. Clique em uma para ver o seu mapa inteiro.",
@@ -151,7 +154,6 @@ export const portuguese = {
   // training and two models
   "hint.training": "O que o modelo olhava em uma frase enquanto aprendia. Arraste dos primeiros passos até os últimos.",
   "training.step": "Passo do treinamento",
-  "training.at": "passo {step}",
   "training.of": "passo {step} de {last}",
   "training.title": "Depois de {step} passos: {place}",
   "training.sharp": "Maior peso de uma palavra, em média",
@@ -187,15 +189,7 @@ export const portuguese = {
   "key.layers": "camada anterior, próxima camada",
   "key.heads": "cabeça anterior, próxima cabeça",
   "key.theme": "claro ou escuro",
-  "key.link": "copiar um link para esta vista",
+  "key.link": "copiar um link para esta visualização",
   "key.list": "esta lista",
   "key.close": "fechar ou sair de um mapa",
-  "short.i": "i",
-  "short.f": "f",
-  "short.o": "o",
-  "short.r": "r",
-  "short.z": "z",
-  "short.candidate": "cand.",
-  "short.c": "C",
-  "short.h": "h",
 };

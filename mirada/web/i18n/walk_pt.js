@@ -1,4 +1,4 @@
-// Textos em português do percurso, da explicação dos números e das chaves.
+// Portuguese texts of the walk, of the explanation of numbers, and of the switches.
 
 export const walkPortuguese = {
   "tab.walk": "Percurso",
@@ -20,6 +20,7 @@ export const walkPortuguese = {
   "walk.previous": "Anterior",
   "walk.next": "Próximo",
   "walk.hint": "Qualquer número pode ser clicado: mostra a soma que o formou. As teclas n e p levam ao próximo passo e ao anterior.",
+  "walk.hint.recorded": "São os números do próprio modelo, como foram gravados. As teclas n e p levam ao próximo passo e ao anterior.",
   "key.steps": "próximo passo e anterior do percurso",
   "walk.nothing": "Esta frase foi gravada sem o que o percurso mostra.",
   "walk.missing": "{path} não está no traço",
@@ -30,13 +31,13 @@ export const walkPortuguese = {
 
   "walk.section.input": "O que entra",
   "walk.section.input.text": "Cada token se torna um vetor.",
-  "walk.section.self": "Autoatenção, camada {layer} de {layers}",
+  "walk.section.self": "Autoatenção, camada {layer}",
   "walk.section.self.text": "Cada token olha para todos os tokens da frase e toma de cada um o que lhe serve.",
-  "walk.section.masked_self": "Autoatenção com máscara, camada {layer} de {layers}",
+  "walk.section.masked_self": "Autoatenção com máscara, camada {layer}",
   "walk.section.masked_self.text": "Cada token olha para si mesmo e para os anteriores, nunca para os que virão.",
-  "walk.section.cross": "Atenção cruzada, camada {layer} de {layers}",
+  "walk.section.cross": "Atenção cruzada, camada {layer}",
   "walk.section.cross.text": "As consultas vêm do decodificador; as chaves e os valores, da saída do codificador: aqui a tradução olha para o texto de origem.",
-  "walk.section.feed_forward": "Rede feed-forward, camada {layer} de {layers}",
+  "walk.section.feed_forward": "Rede feed-forward, camada {layer}",
   "walk.section.feed_forward.text": "Duas camadas lineares com uma ativação entre elas, aplicadas a cada token separadamente.",
   "walk.section.layer_off": "A camada {layer} está desligada",
   "walk.section.layer_off.text": "Ela passa adiante o que recebe. Escolha outra camada ou ligue-a de novo.",
@@ -48,7 +49,7 @@ export const walkPortuguese = {
   "walk.section.bridge.text": "O decodificador começa com o que o codificador lembra no fim.",
   "walk.section.alignment": "Atenção",
   "walk.section.alignment.text": "O estado do decodificador é comparado com cada estado do codificador e toma uma soma ponderada deles.",
-  "walk.section.cell": "A célula, camada {layer} de {layers} {direction}",
+  "walk.section.cell": "A célula, camada {layer} {direction}",
   "walk.section.cell.text": "Um passo da recorrência: o que é lembrado e o que entra formam o próximo estado.",
 
   "walk.embedding": "Embedding",
@@ -66,11 +67,11 @@ export const walkPortuguese = {
   "walk.norm": "Normalização",
   "walk.norm.text": "Os {D} números do token são deslocados e escalados para média 0 e desvio 1; depois são multiplicados por γ e somados a β, ambos aprendidos.",
   "walk.qkv": "Consulta, chave, valor",
-  "walk.qkv.text": "A cabeça {head} de {H} tem três matrizes próprias. Elas transformam cada vetor em uma consulta (o que procura), uma chave (pelo que é encontrado) e um valor (o que dá).",
+  "walk.qkv.text": "A cabeça {head} tem três matrizes próprias. Elas transformam cada vetor em uma consulta (o que procura), uma chave (pelo que é encontrado) e um valor (o que dá).",
   "walk.qkv_rotary": "Consulta, chave e valor, girados pela posição",
-  "walk.qkv_rotary.text": "A cabeça {head} de {H} tem três matrizes próprias. Consultas e chaves são giradas por um ângulo que cresce com o seu lugar, de modo que a pontuação depende da distância.",
+  "walk.qkv_rotary.text": "A cabeça {head} tem três matrizes próprias. Consultas e chaves são giradas por um ângulo que cresce com o seu lugar, de modo que a pontuação depende da distância.",
   "walk.qkv_cross": "Consulta do destino, chave e valor da origem",
-  "walk.qkv_cross.text": "A consulta da cabeça {head} de {H} vem do vetor do decodificador; as chaves e os valores, da saída h do codificador, uma para cada token de origem.",
+  "walk.qkv_cross.text": "A consulta da cabeça {head} vem do vetor do decodificador; as chaves e os valores, da saída h do codificador, uma para cada token de origem.",
   "walk.raw_scores": "Pontuações",
   "walk.raw_scores.text": "A consulta é comparada com cada chave pelo produto escalar, uma soma de {K} produtos. Quanto maior, melhor combinam.",
   "walk.scale": "Dividir por √dₖ",
@@ -237,7 +238,6 @@ export const walkPortuguese = {
   "switches.none": "Tudo está ligado.",
   "switches.not_honoured": "Este modelo não tem essa parte",
   "switches.not_honoured_layers": "Camadas recorrentes não têm partes que possam ser desligadas.",
-  "switches.recorded": "As frases gravadas não podem ser recalculadas: este arquivo não traz os pesos.",
   "switches.before": "Tudo ligado",
   "switches.after": "Desligados: {count}",
   "switches.now": "Agora",
@@ -247,5 +247,4 @@ export const walkPortuguese = {
   "switches.token": "Token",
   "switches.word_probability": "Cada token do original, antes e depois",
   "switches.word_probability_now": "Cada token e sua probabilidade",
-  "switches.answers": "As respostas, antes e depois",
 };

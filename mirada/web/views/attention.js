@@ -117,7 +117,7 @@ export class AttentionView {
       title: `${app.t(`part.${looks.part}`)}, ${placeName(app, layer, head)}`,
     };
     this.caption.textContent = about.title;
-    this.hint.textContent = app.t(`hint.${this.shape}`);
+    this.hint.textContent = `${app.t(`hint.${this.shape}`)} ${app.t("counted")}`;
     arrange(this.element, [this.tools, this.body]);
     if (this.shape === "heads") return this.#showHeads(looks, labels, about, state);
     const shown = this.shape === "lines" ? this.lines : this.map;
@@ -148,7 +148,7 @@ export class AttentionView {
     arrange(this.figure, [this.caption, this.which, this.heads.element, this.hint]);
     this.heads.show(matrix, {
       ...about,
-      rowLabels: this.places.map(([layer, head]) => `${layer + 1}.${head + 1}`),
+      rowLabels: this.places.map(([layer, head]) => `${layer}.${head}`),
       rowTitle: app.t("row.heads"),
       title: this.caption.textContent,
     });
@@ -166,7 +166,18 @@ export class AttentionView {
 
   #fileName() {
     const [layer, head] = this.chosen ?? [0, 0];
-    return this.part === "gates" ? "gates" : `${this.part}-${layer + 1 || "mean"}-${head + 1 || "mean"}`;
+    return this.part === "gates" ? "gates" : [this.part, ...[layer, head].map((one) => (one < 0 ? "mean" : one))].join("-");
+  }
+}
+
+/** Whole words, and full contrast: the choices that every view with maps shares. */
+export class MapChoices {
+  constructor(app) {
+    this.elements = ["words", "stretch"].map((name) => checkbox(app.t(name), false, (on) => app.set({[name]: on})));
+  }
+
+  show({words, stretch}) {
+    [words, stretch].forEach((on, place) => (this.elements[place].querySelector("input").checked = on));
   }
 }
 
@@ -176,9 +187,9 @@ export function unitsOf({tokenizers}) {
   return {source, target: tokenizers.target ? unitOf(tokenizers.target) : source};
 }
 
-/** "layer 2, head 3"; −1 is the mean. */
+/** "layer 1, head 2", counted from 0 as in paths; −1 is the mean. */
 export function placeName(app, layer, head) {
-  const which = (name, value) => (value < 0 ? app.t(`${name}.mean`) : app.t(`${name}.one`, {number: value + 1}));
+  const which = (name, value) => (value < 0 ? app.t(`${name}.mean`) : app.t(`${name}.one`, {number: value}));
   return `${which("layer", layer)}, ${which("head", head)}`;
 }
 
@@ -191,8 +202,8 @@ export function smallMaps(app, looks, words, stretch) {
   const heads = [...Array(looks.heads).keys(), ...(looks.heads > 1 ? [-1] : [])];
   const short = (layer, head) => {
     if (layer < 0 && head < 0) return app.t("mean");
-    if (layer < 0) return app.t("head.one", {number: head + 1});
-    return head < 0 ? app.t("layer.one", {number: layer + 1}) : `${layer + 1}.${head + 1}`;
+    if (layer < 0) return app.t("head.one", {number: head});
+    return head < 0 ? app.t("layer.one", {number: layer}) : `${layer}.${head}`;
   };
   const rows = layers.map((layer) => ({
     cells: heads.map((head) => ({
@@ -222,7 +233,7 @@ function clamped(value, count) {
 }
 
 /** Put new controls in the place of old ones; the one that had the focus, by its label and value, gets it back. */
-export function replaceKeepingFocus(parent, children) {
+function replaceKeepingFocus(parent, children) {
   const active = parent.contains(document.activeElement) ? document.activeElement : null;
   const path = active && [
     active.closest("[aria-label]")?.getAttribute("aria-label"),

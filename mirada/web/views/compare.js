@@ -1,10 +1,10 @@
 // Two models on one sentence, side by side, with one scale of colours.
 
-import {element, choice, checkbox} from "../elements.js";
+import {element, choice} from "../elements.js";
 import {looksIn} from "../looks.js";
 import {MapFigure} from "../draw/map_figure.js";
 import {pictureButtons} from "../draw/picture.js";
-import {unitsOf, placeName, largestWeight} from "./attention.js";
+import {MapChoices, unitsOf, placeName, largestWeight} from "./attention.js";
 import {summaryOf} from "./predict.js";
 
 export class CompareView {
@@ -18,15 +18,12 @@ export class CompareView {
   constructor(app) {
     this.app = app;
     this.sides = app.models.map((model) => new Side(app, model));
-    const words = checkbox(app.t("words"), false, (on) => app.set({words: on}));
-    const stretch = checkbox(app.t("stretch"), false, (on) => app.set({stretch: on}));
-    this.words = words.querySelector("input");
-    this.stretch = stretch.querySelector("input");
+    this.choices = new MapChoices(app);
     this.element = element(
       "div",
       {class: "compare"},
       element("p", {class: "hint"}, app.t("hint.compare")),
-      element("div", {class: "tools"}, words, stretch),
+      element("div", {class: "tools"}, this.choices.elements),
       element(
         "div",
         {class: "sides"},
@@ -38,8 +35,7 @@ export class CompareView {
   async update(state) {
     const {app} = this;
     await Promise.all(app.models.map((model) => model.open()));
-    this.words.checked = state.words;
-    this.stretch.checked = state.stretch;
+    this.choices.show(state);
     const largest = await Promise.all(this.sides.map((side) => side.update(state)));
     const most = state.stretch ? Math.max(...largest) : 1; // one scale for both
     for (const side of this.sides) side.draw(most);

@@ -6,6 +6,7 @@ import {MapGrid} from "../draw/grid.js";
 import {MapFigure} from "../draw/map_figure.js";
 
 const BETWEEN_0_AND_1 = ["i", "f", "o", "r", "z"];
+const SHORT = {candidate: "cand.", c: "C"}; // under the small maps
 
 export class GateFigure {
   constructor(app) {
@@ -50,7 +51,7 @@ export class GateFigure {
       matrix,
       {
         title: chosen.name,
-        rowLabels: [...Array(matrix.rows).keys()].map((unit) => String(unit + 1)),
+        rowLabels: [...Array(matrix.rows).keys()].map((unit) => String(unit)),
         columnLabels: labels.slice(0, matrix.columns),
         rowTitle: this.app.t("row.unit"),
         columnTitle: this.app.t("time"),
@@ -64,7 +65,7 @@ export class GateFigure {
   /** "encoder.0.forward" as a reader says it. */
   #cellName(path) {
     const [owner, layer, direction] = path.split(".");
-    return `${this.app.t(`cell.${owner}`)}, ${this.app.t("layer.one", {number: Number(layer) + 1})}, ${this.app.t(`cell.${direction}`)}`;
+    return `${this.app.t(`cell.${owner}`)}, ${this.app.t("layer.one", {number: layer})}, ${this.app.t(`cell.${direction}`)}`;
   }
 
   #small(path, symbol, {shape: [steps, units], data}) {
@@ -82,7 +83,7 @@ export class GateFigure {
     return {
       matrix: {rows: units, columns: steps, data: turned, least: gate ? 0 : -most, most},
       name,
-      short: this.app.t(`short.${symbol}`),
+      short: SHORT[symbol] ?? symbol,
       value: `${path} ${symbol}`,
       scale: gate ? "weights" : "signed",
     };

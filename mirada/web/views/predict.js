@@ -71,7 +71,7 @@ export class PredictView {
 }
 
 /** A line of a list: a text, a bar as long as its probability, the number. */
-export function barOf(app, text, probability) {
+function barOf(app, text, probability) {
   const bar = element("span", {class: "bar", "aria-hidden": "true"});
   bar.style.setProperty("--share", probability.toFixed(4));
   return element(

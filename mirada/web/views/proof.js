@@ -24,6 +24,7 @@ export class ProofView {
     if (!this.#checked.has(model)) this.#checked.set(model, this.#check(model));
     const found = await this.#checked.get(model).catch((error) => ({error}));
     if (model !== app.model) return;
+    if (found === this.found) return; // it is shown
     this.found = found;
     this.element.classList.toggle("problem", !found.holds);
     this.line.textContent = this.#told(found);
@@ -68,7 +69,7 @@ export class ProofView {
 }
 
 /** How far a tensor is from the recorded one: the largest |a − b|, and beside the numbers' own size. */
-export function comparedTensor(path, recorded, own) {
+function comparedTensor(path, recorded, own) {
   const {shape, data} = recorded;
   const row = {path, shape, count: data.length, difference: 0, relative: 0};
   if (own?.data.length !== data.length) return {...row, difference: Infinity, relative: Infinity};

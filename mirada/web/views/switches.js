@@ -9,7 +9,7 @@ export class SwitchesView {
   static id = "switches";
 
   static fits(app) {
-    return app.description.parts.length > 0 || Boolean(app.description.recorded);
+    return app.description.parts.length > 0;
   }
 
   constructor(app) {
@@ -28,11 +28,6 @@ export class SwitchesView {
 
   async update(state) {
     const {app} = this;
-    if (app.description.recorded) {
-      this.place.replaceChildren();
-      this.results.replaceChildren(element("p", {class: "note"}, app.t("switches.recorded")));
-      return;
-    }
     if (this.diagram?.model !== app.model) {
       this.diagram = new SwitchDiagram(app, app.model, (switches) => app.set({switches}));
       this.place.replaceChildren(this.diagram.element);
@@ -138,7 +133,7 @@ function marked(words) {
 }
 
 /** How many parts are switched off. */
-export function countOff(switches) {
+function countOff(switches) {
   return Object.values(switches).reduce((sum, value) => sum + (Array.isArray(value) ? value.length : Number(!value)), 0);
 }
 
@@ -146,6 +141,6 @@ export function countOff(switches) {
 function answersOf({labels, tags, fills}) {
   if (labels) return labels.map(({label, probability}) => ["", label, probability]);
   if (tags) return tags.map(({token, label, probability}) => [token, label ?? "", probability ?? null]);
-  const likeliest = ({position, words}) => words.slice(0, 5).map(({word, probability}) => [String(position), word, probability]);
+  const likeliest = ({words}, gap) => words.slice(0, 5).map(({word, probability}) => [`[MASK] ${gap + 1}`, word, probability]);
   return (fills ?? []).flatMap(likeliest);
 }

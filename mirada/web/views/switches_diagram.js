@@ -53,7 +53,6 @@ export class SwitchDiagram {
   }
 
   #general() {
-    const {t} = this.app;
     const {switches} = this.model.description;
     return element("section", {class: "general"}, element("h3", {}, this.app.t("switches.general")), GENERAL.map((name) => {
       const reason = switches.includes(name) ? null : this.app.t("switches.not_honoured");
@@ -78,7 +77,7 @@ export class SwitchDiagram {
 
   #layer({path, honours}, number) {
     const {app} = this;
-    const title = app.t("switches.layer", {number: number + 1});
+    const title = app.t("switches.layer", {number});
     const stack = path.split(".")[0];
     const head = honours.includes("layers_off")
       ? this.#listed([knob(), title], `${app.t(`switches.${stack}`)}: ${title}`, "layers_off", path, {class: "wide-switch"})
@@ -92,9 +91,9 @@ export class SwitchDiagram {
     const part = this.parts.get(`${path}.${name}`);
     const masked = name === "self" && this.parts.get(path.split(".")[0])?.honours.includes("future_mask");
     const title = app.t(`switches.${masked ? "masked_self" : name}`);
-    const words = {part: title, layer: number + 1};
+    const words = {part: title, layer: number};
     const heads = Array.from({length: part.heads}, (_, head) => {
-      const label = app.t("switches.head", {...words, head: head + 1});
+      const label = app.t("switches.head", {...words, head});
       return this.#listed("", label, "heads_off", [part.path, head], {class: "head-dot", tabindex: head ? -1 : 0});
     });
     const group = heads.length ? element("span", {class: "heads", role: "group", "aria-label": title}, heads) : null;

@@ -1,6 +1,6 @@
 // How attention came to be: what the model looked at in one example, from its first steps to its last.
 
-import {element, checkbox} from "../elements.js";
+import {element} from "../elements.js";
 import {packedTensors} from "../blobs.js";
 import {Looks} from "../looks.js";
 import {MapGrid} from "../draw/grid.js";
@@ -9,7 +9,7 @@ import {StepPlayer} from "../draw/player.js";
 import {pictureButtons} from "../draw/picture.js";
 import {pageColours} from "../draw/colours.js";
 import {paintScene, Scene} from "../draw/scene.js";
-import {unitsOf, placeName, smallMaps} from "./attention.js";
+import {MapChoices, unitsOf, placeName, smallMaps} from "./attention.js";
 
 const FRAME = 350; // milliseconds a step while it plays
 
@@ -30,10 +30,7 @@ export class TrainingView {
     this.curve = element("canvas", {role: "img"});
     this.player = new StepPlayer(app, app.t("training.step"), FRAME, (moment) => this.#go(moment));
     this.caption = element("h2");
-    const words = checkbox(app.t("words"), false, (on) => app.set({words: on}));
-    const stretch = checkbox(app.t("stretch"), false, (on) => app.set({stretch: on}));
-    this.words = words.querySelector("input");
-    this.stretch = stretch.querySelector("input");
+    this.choices = new MapChoices(app);
     this.element = element(
       "div",
       {class: "training"},
@@ -42,8 +39,7 @@ export class TrainingView {
         "div",
         {class: "steps"},
         this.player.element,
-        words,
-        stretch,
+        this.choices.elements,
         pictureButtons(
           app,
           () => this.map.scene(),
@@ -67,8 +63,7 @@ export class TrainingView {
     this.at = state.moment < 0 ? this.steps.length - 1 : Math.min(state.moment, this.steps.length - 1);
     const told = app.t("training.of", {step: this.#count(this.steps[this.at]), last: this.#count(this.steps.at(-1))});
     this.player.show(this.at, this.steps.length, told);
-    this.words.checked = state.words;
-    this.stretch.checked = state.stretch;
+    this.choices.show(state);
     const now = looks[this.at];
     const [layer, head] = this.#place(state.place, now);
     const {rows, most} = smallMaps(app, now, state.words, state.stretch);

@@ -14,7 +14,7 @@ export class TranslateView {
   static defaults = {word: -1, step: -1}; // the output's token whose alternatives are open; the step of the search
 
   static fits(app) {
-    return app.description.generates;
+    return app.description.generates && !app.description.recorded; // all of it needs the weights
   }
 
   static title(app) {
@@ -92,7 +92,7 @@ export class TranslateView {
 
   async #showAlternatives({ids, pieces}, {word, switches}) {
     const {app} = this;
-    const open = word >= 0 && word <= ids.length && !app.description.recorded;
+    const open = word >= 0 && word <= ids.length;
     this.alternatives.hidden = !open;
     if (!open) return;
     const before = {ids: ids.slice(0, word), piece: pieces[word - 1] ?? ""};
@@ -102,6 +102,7 @@ export class TranslateView {
       switches,
       to: app.into,
     });
+    if (word !== app.values.word) return; // another was clicked meanwhile
     const rows = found.map(({id, piece, probability}) =>
       this.#alternative(before, id, piece, probability, id === ids[word]),
     );
@@ -139,8 +140,6 @@ export class TranslateView {
 
   #showList(hypotheses, state) {
     const {app} = this;
-    if (app.description.recorded)
-      return this.list.replaceChildren(element("p", {class: "note"}, app.t("recorded.needs")));
     const usual = app.entry.decode.beam;
     const beams = [...new Set([...BEAMS, usual])].sort((a, b) => a - b).map((beam) => [beam, String(beam)]);
     const head = ["rank", "text", "score", "logP"].map((key) => app.t(`nBest.${key}`));
@@ -157,6 +156,7 @@ export class TranslateView {
     if (focused === "SELECT") this.list.querySelector("select").focus();
     if (focused === "BUTTON") this.list.querySelector("[aria-current]")?.focus();
   }
+
   #hypothesis({text, complete, score, logProbability}, place, chosen) {
     const {app} = this;
     const attributes = {class: "link", "aria-current": chosen ? "true" : null};

@@ -40,10 +40,15 @@ export class WalkView {
       onFind: (place) => this.#find(place),
     });
     this.stepper = this.#stepper();
-    this.element = element("div", {class: "walk"}, this.controls, element("p", {class: "note"}, app.t("walk.hint")),
+    this.element = element("div", {class: "walk"}, this.controls, element("p", {class: "note"},
+        app.t(app.entry.recorded ? "walk.hint.recorded" : "walk.hint"), " ", app.t("counted")),
       element("div", {class: "walk-body"}, this.contents, this.steps, this.panel.element), this.stepper);
-    document.addEventListener("walk", ({detail}) => this.element.isConnected && this.#show(this.#current + detail));
     new ResizeObserver(() => this.#resized()).observe(this.steps);
+  }
+
+  /** Go so many steps on, or back. */
+  walkOn(steps) {
+    this.#show(this.#current + steps);
   }
 
   async update(state) {
@@ -84,10 +89,10 @@ export class WalkView {
   #drawControls(state) {
     const {app} = this;
     const walk = this.#walk;
-    const numbered = (count) => Array.from({length: count}, (_, n) => [n, String(n + 1)]);
+    const numbered = (count) => Array.from({length: count}, (_, n) => [n, String(n)]);
     const parts = walk.parts.map(({id}) => [id, app.t(`walk.part.${id}`)]);
     const ways = [[0, app.t("walk.forward")], [1, app.t("walk.backward")]];
-    const tokens = walk.rows.map((piece, row) => [row, `${row + 1}  ${piece}`]);
+    const tokens = walk.rows.map((piece, row) => [row, `${row}  ${piece}`]);
     const shown = [[false, app.t("walk.as.word")], [true, app.t("walk.as.matrices")]];
     const chosen = (key) => (value) => app.set({[key]: Number(value)});
     const afresh = {walk_layer: 0, walk_head: 0, walk_token: 0};
@@ -134,7 +139,6 @@ export class WalkView {
   }
 
   #section({key, words, steps}) {
-    const {t} = this.app;
     const say = (name) => this.app.t(name, words);
     return element("section", {class: "walk-section", "aria-label": say(`walk.section.${key}`)},
       element("h2", {}, say(`walk.section.${key}`)), element("p", {class: "lead"}, say(`walk.section.${key}.text`)),
@@ -193,7 +197,6 @@ export class WalkView {
   // ── from step to step ───────────────────────────────────────────────────────────────────────────────────────────
 
   #stepper() {
-    const {t} = this.app;
     this.previous = button("", () => this.#show(this.#current - 1), {class: "previous"});
     this.next = button("", () => this.#show(this.#current + 1), {class: "next"});
     this.where = element("span", {class: "where", role: "status"});
@@ -244,6 +247,7 @@ export class WalkView {
 
   async #explain({path, index}) {
     const {app} = this;
+    if (app.description.recorded) throw new Error(app.t("recorded.needs"));
     const {switches} = app.values;
     const target = app.description.generates ? this.#walk.trace.ids : null;
     return app.computed(app.model, "explain", path, index, {text: app.text, target, switches, to: app.into});

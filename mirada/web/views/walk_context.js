@@ -5,7 +5,7 @@ import {pieceLabels, unitOf} from "../words.js";
 import {choiceLine, numbersLine, tensorView} from "./walk_steps.js";
 
 /** The parts that can be walked through, as {id, stack, cross}, found by the paths of a trace. */
-export function walkParts(tensors) {
+function walkParts(tensors) {
   const parts = [];
   for (const stack of ["encoder", "recurrent", "decoder"]) {
     const found = new RegExp(`^${stack}\\.\\d+\\.(self\\.q|forward\\.h)$`);

@@ -9,7 +9,7 @@ import {readoutSteps} from "./walk_output.js";
 
 /** The sections of the walk through one recurrent stack, and the chosen layer and direction of it. */
 export function recurrentWalk(walk) {
-  const words = {layer: walk.layer + 1, layers: walk.layers, direction: walk.backward ? "←" : "→"};
+  const words = {layer: walk.layer, direction: walk.backward ? "←" : "→"};
   const sections = [{key: "input", words, steps: embeddingSteps(walk)}];
   if (walk.stack === "decoder" && walk.has("bridge.h")) sections.push({key: "bridge", words, steps: [bridgeStep(walk)]});
   const attends = walk.stack === "decoder" && walk.has("attention.weights");

@@ -11,7 +11,7 @@ import {readoutSteps} from "./walk_output.js";
 export function transformerWalk(walk) {
   const {stack, layer} = walk;
   const path = `${stack}.${layer}`;
-  const words = {layer: layer + 1, layers: walk.layers};
+  const words = {layer};
   const off = walk.off.layers.includes(path);
   const cross = () => ({key: "cross", words, steps: crossSteps(walk, path)});
   if (walk.crossOnly) return [off ? {key: "layer_off", words, steps: []} : cross()];
@@ -135,7 +135,7 @@ function projectionStep(walk, path, queries, keys, id, labels) {
       equation("Q", "q_t", queries, "x_t", {}),
       equation("K", "k_s", keys, from, others),
       equation("V", "v_s", keys, from, others),
-    ], {D, K, head: head + 1, H: walk.H});
+    ], {D, K, head, H: walk.H});
 }
 
 function scoreStep(walk, path, id, one, labels) {
