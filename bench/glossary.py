@@ -29,6 +29,7 @@ import mirada
 from mirada.data.batching import similar
 from mirada.data.sources import DataConfig
 from mirada.device import keep_memory
+from mirada.inspection.alignment import overlap
 from mirada.metrics.translation import bleu, bleu_tokenizer
 from mirada.tasks.translation import terminology
 from mirada.tasks.translation.data import read_examples
@@ -64,10 +65,8 @@ def aligned(model: TranslationModel, sources: Sequence[str], references: Sequenc
             if not one or not other:
                 continue
             tokens = [(token.start, token.end) for token in translator.target.tokens(target)]
-            rows = terminology._overlap(other, tokens)
-            columns = terminology._overlap(
-                one, [(token.start, token.end) for token in translator.source.tokens(source)]
-            )
+            rows = overlap(other, tokens)
+            columns = overlap(one, [(token.start, token.end) for token in translator.source.tokens(source)])
             weights = attention[: len(tokens), : columns.shape[1]]
             table = (rows / rows.sum(1, keepdims=True)) @ weights @ columns.T
             for row, (start, end) in enumerate(other):

@@ -59,11 +59,9 @@ class _About(BaseModel):
     paths: Annotated[list[Piece], Field(min_length=1)]
 
 
-def dump_history(example: Snapshot, taken: Mapping[int, Tensor]) -> bytes | None:
-    """The file of the snapshots taken at these steps of one example; None if they are all of another one."""
+def dump_history(example: Snapshot, taken: Mapping[int, Tensor]) -> bytes:
+    """The file of the snapshots taken at these steps of one example; those of another one are left out."""
     steps = sorted(step for step, tensor in taken.items() if tensor.shape == example.weights.shape)
-    if not steps:
-        return None
     about = History(steps, example.source, example.target, example.paths, torch.stack([taken[step] for step in steps]))
     return save({"weights": about.weights}, {"history": json.dumps(about.about(), ensure_ascii=False)})
 

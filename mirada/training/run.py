@@ -230,9 +230,9 @@ class _Run:
         if scores is not None or not training.progress.finished:
             draw_curves(read_log(self.log.path), run / "curves.png")
             optional["curves.png"] = (run / "curves.png").read_bytes()
-        example = self.model.snapshot(data.dev) if training.snapshots.taken else None
-        if example is not None and (history := dump_history(example, training.snapshots.taken)) is not None:
-            optional[bundles.ATTENTION] = history
+        if (example := self.model.snapshot(data.dev)) is not None:  # with the weights of the bundle
+            last = {training.progress.step: example.weights.to(torch.float16)}
+            optional[bundles.ATTENTION] = dump_history(example, {**training.snapshots.taken, **last})
         if (run / "data" / "excluded.tsv").exists():
             optional[bundles.EXCLUDED] = (run / "data" / "excluded.tsv").read_bytes()
         bundles.publish(self.work.folder, training.model, self.values, card, data.preprocessor.files(), optional)

@@ -1,7 +1,8 @@
 """Snapshots of a model while it learns: a tensor that shows it on a fixed example, such as its attention.
 
-They are taken before the first step and after 25, 35, 50, 71, 100, … steps: evenly on a logarithmic scale, since a model
-changes most at the beginning; and whatever the budget, so that a run that is continued has those of one that was not.
+They are taken before the first step and after 25, 35, 50, 71, 100, … steps: evenly on a logarithmic scale, since a
+model changes most at the beginning; and whatever the budget is, so that a resumed run has those of one that was not
+interrupted.
 """
 
 from __future__ import annotations

@@ -27,7 +27,6 @@ def written(weights: torch.Tensor, about: object, **more: torch.Tensor) -> bytes
 
 def test_a_history_survives_its_file() -> None:
     content = dump_history(EXAMPLE, TAKEN)
-    assert content is not None
     found = load_history(content, "attention.safetensors")
     assert found.about() == ABOUT
     assert found.weights.shape == (3, 2, 4, 2, 3)
@@ -38,9 +37,7 @@ def test_snapshots_of_another_example_are_not_written() -> None:
     """As when a run is resumed by a version that takes another example."""
     other = {75: torch.full((2, 4, 2, 5), 1 / 5, dtype=torch.float16)}
     content = dump_history(EXAMPLE, {**other, **TAKEN})
-    assert content is not None
     assert load_history(content, "attention.safetensors").about() == ABOUT
-    assert dump_history(EXAMPLE, other) is None
 
 
 GOOD = torch.stack(list(TAKEN.values()))
@@ -74,7 +71,7 @@ def test_a_bundle_has_the_history_of_its_training(trained: TranslationModel) -> 
     content = bundle.read_optional(trained.path, bundle.ATTENTION)
     assert content is not None
     found = load_history(content, bundle.ATTENTION)
-    assert found.steps[:4] == [0, 25, 50, 100]
+    assert found.steps[:4] == [0, 25, 35, 50]
     assert found.steps[-1] == 500
     assert found.paths == ["decoder.0.cross"]
     assert found.weights.shape[1:] == (1, 2, len(found.target), len(found.source))

@@ -109,7 +109,8 @@ def test_a_dev_part_as_text_and_back() -> None:
 
 def test_an_image_without_a_description_is_damage(tmp_path: Path) -> None:
     np.save(tmp_path / "dev.npy", noise(2, 1, 4, 5, 3))
-    for labels in ([["a dog"], []], [[], []]):
+    some: list[list[list[str]]] = [[["a dog"], []], [[], []]]
+    for labels in some:
         (tmp_path / "dev.json").write_text(json.dumps({"labels": labels, "places": ["a", "b"]}), encoding="utf-8")
         with pytest.raises(DataError, match=r"dev\.json"):
             Images.read(tmp_path, (3, 1, 4, 5), Descriptions)
