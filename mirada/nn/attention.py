@@ -44,7 +44,7 @@ def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
     return scores.softmax(-1) * mask.any(-1, keepdim=True)
 
 
-def hidden(scores: Tensor, mask: Tensor | None) -> Tensor:
+def mask_scores(scores: Tensor, mask: Tensor | None) -> Tensor:
     """The scores with −∞ where the mask says no: what the softmax gets, for a recorder."""
     return scores if mask is None else scores.masked_fill(~mask, -torch.inf)
 
@@ -204,7 +204,7 @@ class Score(Part):
         context = weights @ values
         if is_recording():
             self.record("scores", scores.unsqueeze(1))
-            self.record("masked_scores", hidden(scores, mask).unsqueeze(1))
+            self.record("masked_scores", mask_scores(scores, mask).unsqueeze(1))
             self.record("weights", weights.unsqueeze(1))
             self.record("context", context)
         return Attended(context, weights)

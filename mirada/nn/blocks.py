@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from mirada.config import Section
 from mirada.nn.activations import ACTIVATIONS
-from mirada.nn.attention import Formula, ScaledDotProduct, hidden
+from mirada.nn.attention import Formula, ScaledDotProduct, mask_scores
 from mirada.nn.positions import Positions
 from mirada.parts import Part, active_switches, is_recording
 from mirada.precision import rounded
@@ -228,7 +228,7 @@ class MultiHead(Part):
         scores = self.formula.scores(q, k, active_switches().scale)
         self.record("raw_scores", self.formula.scores(q, k, scale=False))
         self.record("scores", scores)
-        self.record("masked_scores", hidden(scores, mask))
+        self.record("masked_scores", mask_scores(scores, mask))
 
 
 class FeedForward(Part):
