@@ -123,7 +123,7 @@ def test_what_cannot_be_shown_is_refused_in_one_line(
 
 def test_a_bundle_without_attention_is_refused(tmp_path: Path) -> None:
     said = refused("attend", FIXTURES / "language", "el gato", code=2)
-    assert said == f"mirada: {FIXTURES / 'language'}: gru has no attention"
+    assert said == f"mirada: {FIXTURES / 'language'}: gru has no attention; `mirada trace` shows what it computes"
     done = run("trace", FIXTURES / "language", "el gato", "--gates", tmp_path / "gates.png")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "gates.png").stat().st_size > 5000

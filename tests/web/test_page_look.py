@@ -72,7 +72,7 @@ def test_the_lines_follow_the_keyboard(page_file: Path, weights: npt.NDArray[np.
         expect(page.locator(".lines .unseen")).to_contain_text("→")
         page.keyboard.press("Enter")
         expect(page.locator("[data-word='row:1']")).to_be_focused()
-        assert "token=1" in page.url
+        page.wait_for_url(lambda url: "token=1" in url)
         row = {place: weight for place, weight in expected_lines(weights[0]).items() if place[0] == 1}
         assert drawn(page) == pytest.approx(row, abs=1e-4)
 
@@ -132,7 +132,7 @@ def test_heads_are_chosen_by_arrow_keys(page_file: Path, browser: Browser) -> No
         page.keyboard.press("ArrowRight")
         expect(page.get_by_role("radio", name="layer 0, head 1")).to_be_focused()
         expect(page.locator(".figure h2")).to_contain_text("layer 0, head 1")
-        assert "head=1" in page.url
+        page.wait_for_url(lambda url: "head=1" in url)
 
 
 def saved(page: Page, button: Locator, folder: Path) -> Path:

@@ -44,7 +44,7 @@ def test_training_is_dragged_through(trained: TranslationModel, browser: Browser
         first = table(page)[2]
         assert first.max(1).mean() < last.max(1).mean()  # from blur to alignment
         page.get_by_role("button", name="One step on").click()
-        assert "moment=1" in page.url
+        page.wait_for_url(lambda url: "moment=1" in url)
         expect(page.locator(".training > canvas")).to_have_attribute("aria-label", re.compile(r"on average: [\d.]+"))
 
 

@@ -55,6 +55,7 @@ def test_another_word_is_taken_and_the_rest_decoded_anew(
         other.click()
         expect(page.locator(".tokens .forced")).to_have_count(2)
         expect(page.locator(".tokens .forced bdi").nth(1)).to_have_text(piece)
+        page.wait_for_url(lambda url: "prefix=" in url)
         prefix = json.loads(parse_qs(page.url.split("#")[1])["prefix"][0])
         expected = decoded(trained, prefix)
         expect(page.locator(".output")).to_have_text(expected)

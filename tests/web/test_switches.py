@@ -71,7 +71,7 @@ def test_what_it_says_without_a_part_is_what_pytorch_says(
         expect(switch).to_be_checked()
         expect(page.locator(".after")).to_have_count(0)
         expect(page.locator(".output")).to_have_text(TRANSLATION)
-        assert "switches=%7B" not in page.url
+        page.wait_for_url(lambda url: "switches=%7B" not in url)
 
 
 def test_nothing_before_the_part_changes(page_file: Path, browser: Browser) -> None:

@@ -180,7 +180,7 @@ def test_the_keyboard_is_enough(walk: Page) -> None:
     for key, current in (("n", 1), ("n", 2), ("n", 3), ("p", 2)):
         walk.keyboard.press(key)
         expect(walk.locator(".walk-step").nth(current)).to_be_focused()
-    assert "walk_step=norm_self" in walk.url
+    walk.wait_for_url(lambda url: "walk_step=norm_self" in url)
     walk.keyboard.press("Tab")
     while not walk.evaluate("document.activeElement.matches('td[data-place]')"):
         walk.keyboard.press("Tab")
