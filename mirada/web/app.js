@@ -101,18 +101,31 @@ class App {
    * the switches changed while it was computed.
    */
   async computed(model, verb, ...given) {
-    const asked = this.#asked();
     const key = JSON.stringify([model.number, verb, given]);
-    if (!this.#kept.has(key)) {
-      const result = lastingCall(model, verb, given, () => this.#asked() === asked);
-      result.catch(() => this.#kept.delete(key));
-      this.#kept.set(key, result);
-      if (this.#kept.size > KEPT_RESULTS) this.#kept.delete(this.#kept.keys().next().value);
-    }
-    const result = await this.#kept.get(key).catch((error) => {
-      throw this.#asked() === asked ? error : new Superseded();
+    return this.#whileAsked((wanted) => {
+      if (!this.#kept.has(key)) {
+        const result = lastingCall(model, verb, given, wanted);
+        result.catch(() => this.#kept.delete(key));
+        this.#kept.set(key, result);
+        if (this.#kept.size > KEPT_RESULTS) this.#kept.delete(this.#kept.keys().next().value);
+      }
+      return this.#kept.get(key);
     });
-    if (this.#asked() !== asked) throw new Superseded();
+  }
+
+  /** The same, not kept: for one of many small questions. */
+  computedOnce(model, verb, ...given) {
+    return this.#whileAsked((wanted) => lastingCall(model, verb, given, wanted));
+  }
+
+  /** What `compute(wanted)` resolves to, unless something else is asked by then. */
+  async #whileAsked(compute) {
+    const asked = this.#asked();
+    const wanted = () => this.#asked() === asked;
+    const result = await compute(wanted).catch((error) => {
+      throw wanted() ? error : new Superseded();
+    });
+    if (!wanted()) throw new Superseded();
     return result;
   }
 

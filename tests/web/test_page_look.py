@@ -12,6 +12,8 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from mirada import TranslationModel
+from mirada.contracts import EOS
+from tests import toy
 from tests.web.recorded_pages import looks, recorded_page
 from tests.web.test_explore import opened
 
@@ -84,7 +86,7 @@ def table(page: Page) -> tuple[list[str], list[str], npt.NDArray[np.float64]]:
         details.locator("summary").click()
     rows = details.locator("tbody tr")
     expect(rows.first).to_be_visible()
-    numbers = [[float(text.replace("−", "-")) for text in row.locator("td").all_inner_texts()] for row in rows.all()]
+    numbers = [numbers_of(row) for row in rows.all()]
     columns = details.locator("thead th").all_inner_texts()[1:]
     return details.locator("tbody th").all_inner_texts(), columns, np.array(numbers)
 
@@ -103,6 +105,51 @@ def test_a_mean_is_over_all_heads(page_file: Path, weights: npt.NDArray[np.float
         page.get_by_role("radio", name="layer 0, mean of all heads").click()
         expect(page.locator(".figure h2")).to_contain_text("mean of all heads")
         assert table(page)[2] == pytest.approx(weights.mean(0), abs=0.006)
+
+
+def test_attention_beside_leaving_words_out_as_in_python(
+    page_file: Path, trained: TranslationModel, browser: Browser, tmp_path: Path
+) -> None:
+    text = next(text for text, _ in toy.pairs(20, seed=6) if cut_as_generated(trained, text))
+    expected = trained.attribute(text, methods="leave-out", layer=0, head=1)
+    with opened(browser, page_file, f"#view=attention&part=cross&head=1&text={text}") as page:
+        page.get_by_role("radio", name="what it rests on").click()
+        maps = page.locator(".rests > section")
+        expect(maps).to_have_count(2)
+        for shown, values in zip(maps.all(), (expected.attention, expected.measures["leave-out"]), strict=True):
+            shown.locator("summary").click()
+            rows = shown.locator("tbody tr")
+            expect(rows).to_have_count(len(expected.target))
+            assert tuple(shown.locator("tbody th").all_inner_texts()) == expected.target
+            assert tuple(shown.locator("thead th").all_inner_texts()[1:]) == expected.source
+            numbers = [numbers_of(row) for row in rows.all()]
+            assert np.array(numbers) == pytest.approx(values, abs=0.006)
+        correlations = page.locator(".rests > div tbody tr")
+        rho = [numbers_of(row.locator("td.number"))[0] for row in correlations.all()]
+        assert rho == pytest.approx(expected.correlation("leave-out"), abs=0.006)
+        mean = f"ρ = {expected.mean_correlation('leave-out'):.2f}".replace("-", "−")
+        expect(page.locator(".rests .summary")).to_contain_text(mean)
+        svg = saved(page, maps.nth(1).get_by_role("button", name="Save as SVG"), tmp_path)
+        assert "without →" in [one.text for one in ElementTree.parse(svg).getroot().iter(f"{SVG}text")]
+        page.get_by_role("radio", name="layer 0, head 0").click()
+        expect(page.locator(".figure h2")).to_contain_text("layer 0, head 0")
+        expect(page.locator(".rests .summary")).not_to_contain_text(mean)
+        page.get_by_role("radio", name="within the sentence").click()
+        expect(page.get_by_role("radio", name="what it rests on")).to_have_count(0)
+
+
+def cut_as_generated(model: TranslationModel, text: str) -> bool:
+    """Whether a translation has the tokens that the model generates: Python cuts its text anew, the page does not."""
+    trace = model.trace(text)
+    (ids,) = model.target_tokenizer.encode([trace.output or ""])
+    return [*ids, EOS] == list(trace.tokens["target"].ids)
+
+
+def numbers_of(row: Locator) -> list[float]:
+    """The numbers of a row of a table, or of a cell."""
+    cells = row.locator("td")
+    texts = cells.all_inner_texts() if cells.count() else row.all_inner_texts()
+    return [float(text.replace("−", "-")) for text in texts]
 
 
 def test_a_cell_is_read_by_pointer_and_by_keys(

@@ -19,6 +19,7 @@ from mirada.engines import GenerationSettings
 from mirada.engines.torch import TorchEngine
 from mirada.explorer.entry import entry_of
 from mirada.explorer.weights import aliases_of, weights_file
+from mirada.inspection.attribution import spearman
 from mirada.parts import Switches, switched
 from mirada.tasks.translation.model import TranslationModel
 from tests import toy
@@ -163,6 +164,25 @@ def test_the_likeliest_next_tokens(trained: TranslationModel, model_page: Page) 
     assert [each["piece"] for each in found] == trained.target_tokenizer.pieces(top.indices.tolist())
 
 
+def test_scores_without_words_of_the_source(trained: TranslationModel, model_page: Page) -> None:
+    (ids,), (target,) = trained.source_tokenizer.encode([SENTENCE]), trained.target_tokenizer.encode(["the black dog"])
+    engine = TorchEngine(trained.network, torch.device("cpu"))
+    for start, end in ((0, 0), (0, 1), (1, 4), (len(ids) - 1, len(ids))):
+        found = _asked(model_page, "score", SENTENCE, {"target": target, "without": [start, end]})
+        (expected,) = engine.score([ids[:start] + ids[end:]], [target])
+        assert found == pytest.approx(expected, **CLOSE)
+        assert len(found) == len(target) + 1
+
+
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [([3, 1, 2], [1, 2, 3]), ([0.5, 0.5, 2, 7, 7, 7], [1, 3, 2, 2, 0, 9]), ([1, 1, 1], [1, 2, 3]), ([4], [4])],
+)
+def test_rank_correlations_are_those_of_python(x: list[float], y: list[float], page: Page) -> None:
+    program = "async (given) => String((await import('/engine/attribution.js')).spearman(...given))"
+    assert float(page.evaluate(program, [x, y])) == pytest.approx(spearman(x, y), nan_ok=True)
+
+
 def test_a_switch_changes_what_is_generated(model_page: Page) -> None:
     (plain,), (turned,) = (
         _generations(model_page, [SENTENCE], switches=switches) for switches in ({}, {"positions": False})
@@ -198,6 +218,8 @@ def test_what_the_model_says_of_itself(model_page: Page) -> None:
         ("trace", [SENTENCE, {"switches": {"layers_off": ["encoder.7"]}}], "switch layers_off=encoder.7: transformer"),
         ("explain", ["nothing", [0], {"text": SENTENCE}], "the trace has no nothing"),
         ("predict", [SENTENCE], "a model for translation generates"),
+        ("score", [SENTENCE, {"target": [99999]}], "prefix: 99999 is no id of the vocabulary"),
+        ("score", ["el gato", {"without": [1, 3]}], "without=1,3: the source has the tokens 0 to "),
     ],
 )
 def test_mistakes_are_named(verb: str, given: list[Any], message: str, model_page: Page) -> None:

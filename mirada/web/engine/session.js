@@ -13,6 +13,7 @@ import {SEQ2SEQS} from "./seq2seq.js";
 import {newReader, readText, readerLogits, readerPredictions} from "./reading.js";
 import {generated, likeliestNext, taskOf} from "./generation.js";
 import {explainNumber} from "./explain.js";
+import {tokenLogP} from "./attribution.js";
 
 const TRANSLATORS = {...TRANSFORMERS, ...SEQ2SEQS};
 const LONGEST_TEXT = 20_000; // characters
@@ -76,6 +77,21 @@ export class Session {
     const task = this.#task(text, options);
     const count = Math.min(options.count ?? 10, MOST_NEXT);
     return switched(options.switches, () => likeliestNext(this.network, task, count), this.network);
+  }
+
+  /**
+   * log p of each token of a translation (`target`, ids) and of its end; `without` leaves tokens of the source out,
+   * those from its first number to before its second.
+   */
+  score(text, {target = [], without = [0, 0], to = null, switches = {}} = {}) {
+    if (this.entry.task !== "translation") throw new Error(`a model for ${this.entry.task} has no source to score with`);
+    const {source} = this.#task(text, {to, prefix: target});
+    const [start, end] = without;
+    if (!(Number.isInteger(start) && Number.isInteger(end) && 0 <= start && start <= end && end < source.length)) {
+      throw new Error(`without=${without}: the source has the tokens 0 to ${source.length - 2}, and its end`);
+    }
+    const rest = [...source.slice(0, start), ...source.slice(end)];
+    return switched(switches, () => tokenLogP(this.network, rest, target), this.network);
   }
 
   /** What a model that reads says of a text: labels, tags, or words for its gaps. */

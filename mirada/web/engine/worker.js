@@ -5,7 +5,7 @@
 
 import {openSession} from "./session.js";
 
-const VERBS = ["describe", "tokens", "generate", "next", "predict", "trace", "explain"];
+const VERBS = ["describe", "tokens", "generate", "next", "score", "predict", "trace", "explain"];
 export const SUPERSEDED = "superseded: the same was asked of another text";
 
 /** Answers messages one after the other, in their order. */

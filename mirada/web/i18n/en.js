@@ -109,6 +109,7 @@ export const english = {
   "figure.map": "map",
   "figure.lines": "lines",
   "figure.heads": "head by head",
+  "figure.rests": "what it rests on",
   "words": "whole words",
   "word": "Word",
   "heads": "Layers and heads",
@@ -150,6 +151,21 @@ export const english = {
   "symbol.candidate": "candidate",
   "symbol.c": "cell C",
   "symbol.h": "state h",
+
+  // what a word rests on
+  "rests.attention": "Attention",
+  "rests.drops": "Leaving each word out",
+  "rests.leaving": "without →",
+  "rests.legend": "log p lost without the word",
+  "rests.working": "Leaving out word {word} of {count} …",
+  "rests.said":
+    "The word looked at most is the one that matters most for {same} of {count} words; mean rank correlation ρ = {rho}.",
+  "rests.table": "Each word: what attention says, and what leaving words out says",
+  "rests.looks": "looks most at",
+  "rests.needs": "needs most",
+  "rests.rho": "ρ",
+  "hint.rests":
+    "Each word of the sentence is left out in turn: blue is what a word of the translation loses without it, orange what it gains. ρ (Spearman) compares attention with the size of these changes: 1 is the same order, 0 no relation. A weight says how much of a vector goes into one sum; other heads, other layers and the residual connections go around it. So attention is evidence of what a word rests on, and no proof.",
 
   // training and two models
   "hint.training": "What the model looked at in one sentence, while it learned. Drag from its first steps to its last.",

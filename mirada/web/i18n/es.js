@@ -108,6 +108,7 @@ export const spanish = {
   "figure.map": "mapa",
   "figure.lines": "líneas",
   "figure.heads": "cabeza por cabeza",
+  "figure.rests": "en qué se apoya",
   "words": "palabras enteras",
   "word": "Palabra",
   "heads": "Capas y cabezas",
@@ -149,6 +150,21 @@ export const spanish = {
   "symbol.candidate": "candidato",
   "symbol.c": "celda C",
   "symbol.h": "estado h",
+
+  // what a word rests on
+  "rests.attention": "Atención",
+  "rests.drops": "Sin cada palabra",
+  "rests.leaving": "sin →",
+  "rests.legend": "log p que se pierde sin la palabra",
+  "rests.working": "Sin la palabra {word} de {count} …",
+  "rests.said":
+    "La palabra más mirada es la que más importa en {same} de {count} palabras; correlación de rangos media ρ = {rho}.",
+  "rests.table": "Cada palabra: qué dice la atención y qué dice quitar palabras",
+  "rests.looks": "mira sobre todo a",
+  "rests.needs": "necesita sobre todo",
+  "rests.rho": "ρ",
+  "hint.rests":
+    "Se quita cada palabra de la oración, una por vez: en azul, lo que una palabra de la traducción pierde sin ella; en naranja, lo que gana. ρ (Spearman) compara la atención con el tamaño de esos cambios: 1 es el mismo orden, 0 ninguna relación. Un peso dice cuánto de un vector entra en una suma; otras cabezas, otras capas y las conexiones residuales la rodean. Por eso la atención es un indicio de en qué se apoya una palabra, no una prueba.",
 
   // training and two models
   "hint.training":

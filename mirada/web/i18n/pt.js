@@ -109,6 +109,7 @@ export const portuguese = {
   "figure.map": "mapa",
   "figure.lines": "linhas",
   "figure.heads": "cabeça por cabeça",
+  "figure.rests": "em que se apoia",
   "words": "palavras inteiras",
   "word": "Palavra",
   "heads": "Camadas e cabeças",
@@ -150,6 +151,21 @@ export const portuguese = {
   "symbol.candidate": "candidato",
   "symbol.c": "célula C",
   "symbol.h": "estado h",
+
+  // what a word rests on
+  "rests.attention": "Atenção",
+  "rests.drops": "Sem cada palavra",
+  "rests.leaving": "sem →",
+  "rests.legend": "log p que se perde sem a palavra",
+  "rests.working": "Sem a palavra {word} de {count} …",
+  "rests.said":
+    "A palavra mais olhada é a que mais importa em {same} de {count} palavras; correlação de postos média ρ = {rho}.",
+  "rests.table": "Cada palavra: o que diz a atenção e o que diz tirar palavras",
+  "rests.looks": "olha mais para",
+  "rests.needs": "precisa mais de",
+  "rests.rho": "ρ",
+  "hint.rests":
+    "Tira-se cada palavra da frase, uma de cada vez: em azul, o que uma palavra da tradução perde sem ela; em laranja, o que ganha. ρ (Spearman) compara a atenção com o tamanho dessas mudanças: 1 é a mesma ordem, 0 nenhuma relação. Um peso diz quanto de um vetor entra numa soma; outras cabeças, outras camadas e as conexões residuais passam ao lado dela. Por isso a atenção é um indício daquilo em que uma palavra se apoia, não uma prova.",
 
   // training and two models
   "hint.training": "O que o modelo olhava em uma frase enquanto aprendia. Arraste dos primeiros passos até os últimos.",

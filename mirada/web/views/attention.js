@@ -8,6 +8,7 @@ import {MapFigure} from "../draw/map_figure.js";
 import {LinesFigure} from "../draw/lines_figure.js";
 import {pictureButtons} from "../draw/picture.js";
 import {GateFigure} from "./gates.js";
+import {RestsFigure} from "./rests.js";
 
 export class AttentionView {
   static id = "attention";
@@ -17,7 +18,7 @@ export class AttentionView {
     head: 0, // −1: the mean over all heads
     words: false, // tokens merged to words
     stretch: false, // the darkest colour is the largest weight, and not 1
-    figure: "map", // map, lines or heads
+    figure: "map", // map, lines, heads or rests
     token: -1, // the row that is looked at head by head
     gate: "", // "encoder.0.forward f": which gate of a recurrent network is large
   };
@@ -33,6 +34,7 @@ export class AttentionView {
     this.lines = new LinesFigure(app, (row) => app.set({token: row}));
     this.heads = new MapFigure(app, (row) => this.#choose(this.places[row].join(" ")));
     this.gates = new GateFigure(app);
+    this.rests = new RestsFigure(app);
     this.tools = element("div", {class: "tools"});
     this.caption = element("h2");
     this.which = element("div");
@@ -56,17 +58,16 @@ export class AttentionView {
     const parts = [...this.looks.map(({part}) => part), ...(cells.length ? ["gates"] : [])];
     if (parts.length === 0) return this.element.replaceChildren(element("p", {class: "note"}, app.t("attention.none")));
     this.part = parts.includes(state.part) ? state.part : parts[0];
-    this.shape = ["lines", "heads"].includes(state.figure) ? state.figure : "map";
-    this.#showTools(parts, state);
+    const shapes = ["map", "lines", "heads", ...(this.#canScore ? ["rests"] : [])];
+    this.shape = shapes.includes(state.figure) ? state.figure : "map";
+    this.#showTools(parts, shapes, state);
     if (this.part === "gates") {
       this.gates.show(cells, trace, unitsOf(app.entry), state);
       arrange(this.element, [this.tools, this.gates.element]);
     } else {
-      this.#showLooks(
-        this.looks.find(({part}) => part === this.part),
-        trace,
-        state,
-      );
+      const looks = this.looks.find(({part}) => part === this.part);
+      const drops = this.shape === "rests" ? await this.rests.drops(trace, looks) : null;
+      this.#showLooks(looks, trace, state, drops);
     }
   }
 
@@ -79,35 +80,42 @@ export class AttentionView {
     this.app.set({layer: step(layer, layers, looks.layers), head: step(head, heads, looks.heads)});
   }
 
-  #showTools(parts, {words, stretch}) {
+  /** Whether the model can be asked how likely the translation is without a word of the sentence. */
+  get #canScore() {
+    return this.part === "cross" && this.app.entry.task === "translation" && !this.app.model.description.recorded;
+  }
+
+  #showTools(parts, shapes, {words, stretch}) {
     const {app} = this;
     const options = (prefix, keys) => keys.map((key) => [key, app.t(`${prefix}.${key}`)]);
     const all = [segments(app.t("part"), options("part", parts), this.part, (part) => app.set({part, token: -1}))];
     if (this.part !== "gates") {
       all.push(
-        segments(app.t("figure"), options("figure", ["map", "lines", "heads"]), this.shape, (one) =>
+        segments(app.t("figure"), options("figure", shapes), this.shape, (one) =>
           app.set({figure: one}),
         ),
       );
-      all.push(checkbox(app.t("words"), words, (on) => app.set({words: on, token: -1})));
+      if (this.shape !== "rests") all.push(checkbox(app.t("words"), words, (on) => app.set({words: on, token: -1})));
       all.push(checkbox(app.t("stretch"), stretch, (on) => app.set({stretch: on})));
     }
-    replaceKeepingFocus(this.tools, [...all, this.pictures]);
+    if (this.shape !== "rests") all.push(this.pictures); // there each map has its own
+    replaceKeepingFocus(this.tools, all);
   }
 
-  #showLooks(looks, trace, state) {
+  #showLooks(looks, trace, state, drops) {
     const {app} = this;
     const layer = looks.layers === 1 ? 0 : clamped(state.layer, looks.layers);
     const head = looks.heads === 1 ? 0 : clamped(state.head, looks.heads);
     this.chosen = [layer, head];
-    const {words} = state;
+    const words = state.words || drops !== null;
     if (this.maps?.looks !== looks || this.maps.words !== words || this.maps.stretch !== state.stretch) {
       this.maps = {looks, words, stretch: state.stretch, ...smallMaps(app, looks, words, state.stretch)};
     }
     this.grid.show(this.maps.rows, this.chosen.join(" "));
     this.grid.element.hidden = looks.layers * looks.heads === 1;
     const labels = looks.labels(words);
-    const matrix = {...looks.matrix(layer < 0 ? null : layer, head < 0 ? null : head, words), most: this.maps.most};
+    const place = [layer, head].map((value) => (value < 0 ? null : value));
+    const matrix = {...looks.matrix(...place, words), most: this.maps.most};
     const about = {
       rowLabels: labels.rows,
       columnLabels: labels.columns,
@@ -120,6 +128,10 @@ export class AttentionView {
     this.hint.textContent = `${app.t(`hint.${this.shape}`)} ${app.t("counted")}`;
     arrange(this.element, [this.tools, this.body]);
     if (this.shape === "heads") return this.#showHeads(looks, labels, about, state);
+    if (drops) {
+      arrange(this.figure, [this.caption, this.rests.element, this.hint]);
+      return this.rests.show(looks, ...place, drops, about);
+    }
     const shown = this.shape === "lines" ? this.lines : this.map;
     arrange(this.figure, [this.caption, shown.element, this.hint]);
     if (shown === this.lines) shown.show(matrix, about, state.token);
