@@ -24,6 +24,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from importlib import import_module
 from multiprocessing import get_context
@@ -345,8 +346,9 @@ def main() -> None:
     failures = 0
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mirada-tamper-")))
-        pool = stack.enter_context(get_context("spawn").Pool(options.processes, start))
-        pool.starmap(make, [(name, folder / name) for name in names], chunksize=1)
+        workers = ProcessPoolExecutor(options.processes, get_context("spawn"), start)  # says so if a worker dies
+        pool = stack.enter_context(workers)
+        list(pool.map(make, names, [folder / name for name in names]))
         if options.case:
             name, part, number = options.case.split("/")
             print(*trial_in(pool, folder, name, part, int(number), options.seed), sep="\n")
@@ -354,8 +356,9 @@ def main() -> None:
         print(f"seed {options.seed}, {options.ways} ways for each", flush=True)
         counts: dict[tuple[str, str], Counter[str]] = {}
         total: Counter[str] = Counter()
-        for found in pool.imap_unordered(work, jobs(folder, names, options.ways, options.seed)):
-            for name, part, outcome, number, text in found:
+        waiting = [pool.submit(work, job) for job in jobs(folder, names, options.ways, options.seed)]
+        for done in as_completed(waiting):
+            for name, part, outcome, number, text in done.result():
                 counts.setdefault((name, part), Counter())[outcome] += 1
                 total[outcome] += 1
                 if counts[name, part].total() == options.ways:
@@ -372,7 +375,7 @@ def _counted(count: Counter[str]) -> str:
     return ", ".join(f"{count[outcome]:,} {outcome}" for outcome in ("opened", "refused", "failed"))
 
 
-def trial_in(pool: Any, made: Path, name: str, part: str, number: int, seed: int) -> tuple[str, str]:
+def trial_in(pool: Executor, made: Path, name: str, part: str, number: int, seed: int) -> tuple[str, str]:
     """One case, in a worker."""
-    _, _, outcome, _, text = pool.apply(work, ((made, name, part, range(number, number + 1), seed),))[0]
+    _, _, outcome, _, text = pool.submit(work, (made, name, part, range(number, number + 1), seed)).result()[0]
     return outcome, text

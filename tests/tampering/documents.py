@@ -124,8 +124,11 @@ def as_yaml(path: Path, chance: random.Random) -> str:
         before = path.read_text(encoding="utf-8") if chance.random() < 0.4 else ""
         path.write_text(before + text, encoding="utf-8")
         return f"YAML {'after' if before else 'is'} {text[:40]!r}"
+    given = path.read_text(encoding="utf-8")
+    if BOMB in given:  # it was damaged before, and all of its values would fill the memory
+        return as_bytes(path, chance)
     try:
-        value, done = mutate(yaml.safe_load(path.read_text(encoding="utf-8")) or {"x": 1}, chance)
+        value, done = mutate(yaml.safe_load(given) or {"x": 1}, chance)
         text = yaml.safe_dump(value, sort_keys=False)
     except (yaml.YAMLError, ValueError, TypeError, AttributeError, RecursionError):  # it was damaged before
         return as_bytes(path, chance)
