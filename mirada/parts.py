@@ -182,7 +182,7 @@ def active_switches() -> Switches:
 
 @contextmanager
 def switched(network: nn.Module, switches: Switches) -> Iterator[None]:
-    """Leave out parts of a network; UsageError names a switch that this network cannot honour."""
+    """Leave out parts of a network; UsageError names one that this network has not."""
     _check(network, switches)
     token = _switches.set(switches)
     try:
@@ -207,7 +207,7 @@ def without(*names: str) -> Iterator[None]:
 
 
 def check_switches(network: nn.Module) -> None:
-    """UsageError if a switch that holds now is for a part that this network lacks."""
+    """UsageError if something is to be left out that this network has not."""
     if (switches := _switches.get()) is not ALL_ON:
         _check(network, switches)
 
@@ -218,18 +218,18 @@ def _check(network: nn.Module, switches: Switches) -> None:
     able = {switch for part in parts.values() for switch in part.honours}
     for switch in FLAGS:
         if not getattr(switches, switch) and switch not in able:
-            raise UsageError(f"switch {switch}=off: {name} has no such part, so nothing would change")
+            raise UsageError(f"without {switch}: {name} has no such part, so nothing would change")
     for path in sorted(switches.residual_off):
         if path not in parts or "residual_off" not in parts[path].honours:
-            raise UsageError(f"switch residual_off={path}: {name} has no residual connection of that path")
+            raise UsageError(f"without {path}: {name} has no residual connection of that path")
     for path in sorted(switches.layers_off):
         if path not in parts or "layers_off" not in parts[path].honours:
-            raise UsageError(f"switch layers_off={path}: {name} has no Transformer layer of that path")
+            raise UsageError(f"without {path}: {name} has no Transformer layer of that path")
     for path, head in sorted(switches.heads_off):
         heads = getattr(parts[path], "heads", 0) if path in parts and "heads_off" in parts[path].honours else 0
         if not 0 <= head < heads:
             found = f"has {heads} heads there, 0 to {heads - 1}" if heads else "has no attention of that path"
-            raise UsageError(f"switch heads_off={path}.{head}: {name} {found}")
+            raise UsageError(f"without {path}.{head}: {name} {found}")
 
 
 # ── parts ─────────────────────────────────────────────────────────────────────────────────────────────────────────

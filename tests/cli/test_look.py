@@ -93,7 +93,7 @@ REFUSED: list[tuple[list[str], str]] = [
     (["attend", "el gato", "--part", "encoder", "--head", "2"], "head 2: encoder.self has heads 0 to 1"),
     (["attend", "el gato", "--part", "x"], "part x: this model has encoder.self, decoder.self, decoder.cross"),
     (["attend", "el gato", "--without", "x"], "without x: there are scale, future_mask, positions, and by their paths"),
-    (["attend", "el gato", "--without", "encoder.1"], "switch layers_off=encoder.1: transformer has no Transformer la"),
+    (["attend", "el gato", "--without", "encoder.1"], "without encoder.1: transformer has no Transformer la"),
     (["attend", "el gato", "--out", "x.bmp"], "--out x.bmp: .bmp is not a kind of file; use .png, .svg, .pdf, .html"),
     (["attend", "el gato", "--out", "/none/x.svg"], "/none/x.svg: cannot be written (No such file or directory)"),
     (["attend", "el gato", "--out", "/none/x.html"], "/none/x.html: cannot be written (No such file or directory)"),

@@ -257,18 +257,18 @@ def test_an_inner_recorder_takes_nothing_from_an_outer_one() -> None:
 # --- switches ---
 
 REFUSED: list[tuple[str, Switches, str]] = [
-    ("gru", Switches(scale=False), "switch scale=off: gru"),
-    ("seq2seq, additive", Switches(scale=False), "switch scale=off: seq2seq-lstm"),
-    ("seq2seq, additive", Switches(positions=False), "switch positions=off: seq2seq-lstm"),
-    ("bag", Switches(future_mask=False), "switch future_mask=off: bag"),
-    ("encoder", Switches(future_mask=False), "switch future_mask=off: transformer"),
-    ("bert", Switches(residual_off=frozenset({"encoder.7.add_self"})), "switch residual_off=encoder.7.add_self: bert"),
-    ("gpt", Switches(heads_off=frozenset({("decoder.0.cross", 0)})), "switch heads_off=decoder.0.cross.0: gpt"),
-    ("gpt", Switches(heads_off=frozenset({("decoder.0.self", 2)})), "switch heads_off=decoder.0.self.2: gpt has 2"),
-    ("bert", Switches(layers_off=frozenset({"encoder.1"})), "switch layers_off=encoder.1: bert"),
-    ("bert", Switches(layers_off=frozenset({"encoder.0.self"})), "switch layers_off=encoder.0.self: bert"),
-    ("gru", Switches(layers_off=frozenset({"recurrent.0"})), "switch layers_off=recurrent.0: gru"),
-    ("jordan", Switches(heads_off=frozenset({("recurrent", 0)})), "switch heads_off=recurrent.0: jordan"),
+    ("gru", Switches(scale=False), "without scale: gru"),
+    ("seq2seq, additive", Switches(scale=False), "without scale: seq2seq-lstm"),
+    ("seq2seq, additive", Switches(positions=False), "without positions: seq2seq-lstm"),
+    ("bag", Switches(future_mask=False), "without future_mask: bag"),
+    ("encoder", Switches(future_mask=False), "without future_mask: transformer"),
+    ("bert", Switches(residual_off=frozenset({"encoder.7.add_self"})), "without encoder.7.add_self: bert"),
+    ("gpt", Switches(heads_off=frozenset({("decoder.0.cross", 0)})), "without decoder.0.cross.0: gpt"),
+    ("gpt", Switches(heads_off=frozenset({("decoder.0.self", 2)})), "without decoder.0.self.2: gpt has 2"),
+    ("bert", Switches(layers_off=frozenset({"encoder.1"})), "without encoder.1: bert"),
+    ("bert", Switches(layers_off=frozenset({"encoder.0.self"})), "without encoder.0.self: bert"),
+    ("gru", Switches(layers_off=frozenset({"recurrent.0"})), "without recurrent.0: gru"),
+    ("jordan", Switches(heads_off=frozenset({("recurrent", 0)})), "without recurrent.0: jordan"),
 ]
 
 

@@ -215,7 +215,7 @@ def test_what_the_model_says_of_itself(model_page: Page) -> None:
         ("trace", [SENTENCE, {"target": [5] * 256}], "the target has 256 tokens; the model takes 255"),
         ("generate", [SENTENCE, {"prefix": [5] * 256}], "the target has 256 tokens; the model takes 255"),
         ("generate", [SENTENCE, {"switches": {"heads": []}}], "switch heads: there are scale, future_mask, positions"),
-        ("trace", [SENTENCE, {"switches": {"layers_off": ["encoder.7"]}}], "switch layers_off=encoder.7: transformer"),
+        ("trace", [SENTENCE, {"switches": {"layers_off": ["encoder.7"]}}], "without encoder.7: transformer"),
         ("explain", ["nothing", [0], {"text": SENTENCE}], "the trace has no nothing"),
         ("predict", [SENTENCE], "a model for translation generates"),
         ("score", [SENTENCE, {"target": [99999]}], "prefix: 99999 is no id of the vocabulary"),
@@ -270,7 +270,7 @@ def test_a_worker_answers_and_drops_what_is_outdated(trained: TranslationModel, 
     assert len(answers[2]["result"]) == 2
     assert [len(answers[id]["result"]["hypotheses"]) for id in (3, 4)] == [1, 1]
     assert answers[5]["error"].startswith("shout: there are open, describe, tokens")
-    assert answers[6]["error"].startswith("switch layers_off=nowhere")
+    assert answers[6]["error"].startswith("without nowhere")
     assert json.dumps(answers)
 
 

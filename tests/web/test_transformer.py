@@ -54,9 +54,9 @@ def test_odd_widths(width: int, heads: int, lasting: Page, site: Site) -> None:
 @pytest.mark.parametrize(
     ("switches", "message"),
     [
-        ({"positions": False}, "switch positions=off: transformer has no such part"),
-        ({"residual_off": ["encoder.9.add_self"]}, "residual_off=encoder.9.add_self: transformer has no residual"),
-        ({"layers_off": ["decoder"]}, "layers_off=decoder: transformer has no Transformer layer"),
+        ({"positions": False}, "without positions: transformer has no such part"),
+        ({"residual_off": ["encoder.9.add_self"]}, "without encoder.9.add_self: transformer has no residual"),
+        ({"layers_off": ["decoder"]}, "without decoder: transformer has no Transformer layer"),
         ({"heads_off": [["encoder.0.self", 2]]}, "encoder.0.self.2: transformer has 2 heads there, 0 to 1"),
         ({"heads_off": [["encoder.0", 0]]}, "encoder.0.0: transformer has no attention of that path"),
     ],

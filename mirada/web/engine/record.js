@@ -95,24 +95,24 @@ function checkSwitches(network, wanted) {
   const honours = (path, which) => parts.has(path) && parts.get(path).honours.includes(which);
   for (const which of ["scale", "future_mask", "positions"]) {
     if (!wanted[which] && ![...parts.values()].some((part) => part.honours.includes(which))) {
-      throw new Error(`switch ${which}=off: ${name} has no such part, so nothing would change`);
+      throw new Error(`without ${which}: ${name} has no such part, so nothing would change`);
     }
   }
   for (const path of wanted.residual_off) {
     if (!honours(path, "residual_off")) {
-      throw new Error(`switch residual_off=${path}: ${name} has no residual connection of that path`);
+      throw new Error(`without ${path}: ${name} has no residual connection of that path`);
     }
   }
   for (const path of wanted.layers_off) {
     if (!honours(path, "layers_off")) {
-      throw new Error(`switch layers_off=${path}: ${name} has no Transformer layer of that path`);
+      throw new Error(`without ${path}: ${name} has no Transformer layer of that path`);
     }
   }
   for (const [path, head] of wanted.heads_off) {
     const heads = honours(path, "heads_off") ? parts.get(path).heads : 0;
     if (!(Number.isInteger(head) && head >= 0 && head < heads)) {
       const found = heads ? `has ${heads} heads there, 0 to ${heads - 1}` : "has no attention of that path";
-      throw new Error(`switch heads_off=${path}.${head}: ${name} ${found}`);
+      throw new Error(`without ${path}.${head}: ${name} ${found}`);
     }
   }
 }

@@ -55,7 +55,7 @@ export class WalkView {
     const trace = await this.app.trace();
     const before = this.#walk;
     if (!canBeWalked(trace)) return this.#nothing();
-    this.#walk = new Walk(this.app.entry, trace, state);
+    this.#walk = new Walk(this.app, trace, state);
     this.vocabulary = Vocabulary.of(this.app.entry, this.#walk.side === "source" ? "source" : "target");
     const {walk_part: part, walk_layer: layer, walk_head: head, walk_token: token, walk_matrices: matrices} = state;
     const key = JSON.stringify([part, layer, head, token, matrices, this.app.shell.colours]);
@@ -257,7 +257,7 @@ export class WalkView {
   #find(place) {
     const {app} = this;
     const wanted = whereIs(place, this.#walk);
-    const walk = new Walk(app.entry, this.#walk.trace, {...app.values, ...wanted});
+    const walk = new Walk(app, this.#walk.trace, {...app.values, ...wanted});
     const makes = (line) => line.view?.place(0, 0)?.path === place.path;
     const steps = sectionsOf(walk).flatMap(({steps: own}) => own);
     const step = steps.find(({equations}) => equations.some((lines) => makes(lines.at(-1))));

@@ -26,8 +26,10 @@ export function canBeWalked({tensors}) {
 
 /** One walk: a trace, and what of it is looked at. The architectures' files make steps of it. */
 export class Walk {
-  constructor(entry, trace, values) {
+  constructor(app, trace, values) {
+    const {entry} = app;
     this.entry = entry;
+    this.shown = (value, digits) => app.number(value, digits); // as the reader's language writes it
     this.tensors = trace.tensors;
     this.trace = trace;
     this.config = entry.config;

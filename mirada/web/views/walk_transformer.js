@@ -42,7 +42,7 @@ function inputSteps(walk) {
         tokensLine(),
         parameterLine(root ? `√${D} ·` : "", "E", [entry.sizes?.inputs ?? "V", D]),
         walk.numbers("=", "x_t", walk.embeddings),
-      ]], {D, root: Math.sqrt(D).toFixed(2)}),
+      ]], {D, root: walk.shown(Math.sqrt(D), 2)}),
   ];
   if (["sinusoidal", "halves", "learned"].includes(walk.positions)) steps.push(positionStep(walk, bert));
   return steps;
@@ -150,7 +150,7 @@ function scoreStep(walk, path, id, one, labels) {
 
 function scaleStep(walk, path, id, one) {
   const {K, N, off} = walk;
-  const root = Math.sqrt(K).toFixed(3);
+  const root = walk.shown(Math.sqrt(K), 3);
   const divide = noteLine("÷", "\\sqrt{d_k}", () => `√${K} = ${root}`);
   return walkStep(`${id}_scale`, "scale", "s_{t,s} = \\frac{q_t · k_s}{\\sqrt{d_k}}",
     shapeText([N, one.columnLabels.length], "÷", `√${K}`), [[
@@ -232,7 +232,7 @@ const NORM_FORMULA = "LN(x) = \\frac{x − μ}{\\sqrt{σ^2 + ε}} ⊙ γ + β";
 function normLines(walk, view, symbol, output) {
   const moments = (row) => {
     const {mean, deviation} = rowMoments(view, row, walk.eps);
-    return `μ = ${mean.toFixed(3)},  √(σ² + ε) = ${deviation.toFixed(3)}`.replaceAll("-", "−");
+    return `μ = ${walk.shown(mean, 3)},  √(σ² + ε) = ${walk.shown(deviation, 3)}`;
   };
   return [
     noteLine("", "", moments),
