@@ -211,9 +211,15 @@ async function lastingCall(model, verb, given, wanted) {
   }
 }
 
+/** Models with numbers after names that several of them have. */
+function distinctlyNamed(entries) {
+  const shared = ({name}) => entries.filter((other) => other.name === name).length > 1;
+  return entries.map((entry, place) => (shared(entry) ? {...entry, name: `${entry.name} (${place + 1})`} : entry));
+}
+
 const KEPT_RESULTS = 24;
 const TYPING_PAUSE = 180; // milliseconds without a key before the sentence is read
 
 if (typeof document !== "undefined" && document.getElementById("page")) {
-  new App(packedModels()).start(document.getElementById("page"));
+  new App(distinctlyNamed(packedModels())).start(document.getElementById("page"));
 }

@@ -7,6 +7,7 @@ export class RunningModel {
   #worker = null;
   #waiting = new Map(); // id → {resolve, reject}
   #next = 0;
+  #failure = null; // why the worker stopped
 
   constructor(entry, number) {
     this.entry = entry;
@@ -30,15 +31,14 @@ export class RunningModel {
     const weights = await packedBytes(`weights-${this.number}`);
     this.#worker = newWorker();
     this.#worker.onmessage = ({data}) => this.#settle(data);
-    this.#worker.onerror = (event) => {
-      for (const {reject} of this.#waiting.values()) reject(new Error(event.message || "the worker stopped"));
-      this.#waiting.clear();
-    };
+    this.#worker.onerror = (event) => this.#stop(event.message);
+    this.#worker.onmessageerror = () => this.#stop("an answer could not be read");
     await this.#post("open", [this.entry, weights], [weights.buffer]);
     this.description = await this.#post("describe", []);
   }
 
   #post(verb, given, transfer = []) {
+    if (this.#failure) return Promise.reject(this.#failure);
     const id = this.#next++;
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, {resolve, reject});
@@ -52,6 +52,15 @@ export class RunningModel {
     if (!waiting) return;
     if (error === undefined || error === null) waiting.resolve(result);
     else waiting.reject(new Error(typeof error === "string" ? error : error.message));
+  }
+
+  /** The worker is gone, for what waits and for all that will be asked. */
+  #stop(why) {
+    const what = "the part of this page that runs the model has stopped";
+    this.#failure = new Error(`${what}${why ? ` (${why})` : ""}; reload the page`);
+    this.#worker.terminate();
+    for (const {reject} of this.#waiting.values()) reject(this.#failure);
+    this.#waiting.clear();
   }
 }
 

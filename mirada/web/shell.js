@@ -3,6 +3,7 @@
 import {element, button, choice, roving} from "./elements.js";
 import {LANGUAGES} from "./i18n/strings.js";
 import {notesOn} from "./notes.js";
+import {SwitchedOff} from "./switched_off.js";
 import {summaryOf} from "./views/predict.js";
 import {ProofView} from "./views/proof.js";
 import {Keys} from "./keys.js";
@@ -31,6 +32,7 @@ export class Shell {
       lang: app.entry.languages?.target ?? null,
     });
     this.notes = element("ul", {class: "notes"});
+    this.off = new SwitchedOff(app, () => this.#allOn());
     this.tabs = element("div", {class: "tabs", role: "tablist", "aria-label": app.t("views")});
     roving(this.tabs, "[role=tab]", (tab) => tab.click());
     this.panel = element("main", {class: "panel", role: "tabpanel", id: "panel"});
@@ -77,7 +79,13 @@ export class Shell {
       "section",
       {class: "sentence", "aria-label": app.t("sentence")},
       element("div", {class: "side"}, element("label", {class: "label", for: id}, app.t("sentence")), this.input),
-      element("div", {class: "side", role: "group", "aria-labelledby": "result"}, this.result, this.output, this.notes),
+      element(
+        "div",
+        {class: "side", role: "group", "aria-labelledby": "result"},
+        element("div", {class: "side-head"}, this.result, this.off.element),
+        this.output,
+        this.notes,
+      ),
     );
   }
 
@@ -99,11 +107,20 @@ export class Shell {
         }),
       ),
     );
-    const selected = this.tabs.querySelector("[aria-selected=true]");
-    if (focused) selected.focus();
-    this.tabs.scrollLeft = selected.offsetLeft - (this.tabs.clientWidth - selected.offsetWidth) / 2; // on a phone
+    if (focused) this.#chosenTab.focus();
     this.panel.setAttribute("aria-labelledby", `tab-${current.id}`);
+    this.off.update();
     this.proof.update();
+  }
+
+  get #chosenTab() {
+    return this.tabs.querySelector("[aria-selected=true]");
+  }
+
+  /** Switch everything on; the button goes away, and the focus, which it had, to the tab. */
+  #allOn() {
+    this.#chosenTab.focus();
+    this.app.set({switches: {}});
   }
 
   /** What is known of the model before it is open, and the sentence. */

@@ -130,7 +130,9 @@ def test_attention_beside_leaving_words_out_as_in_python(
         mean = f"ρ = {expected.mean_correlation('leave-out'):.2f}".replace("-", "−")
         expect(page.locator(".rests .summary")).to_contain_text(mean)
         svg = saved(page, maps.nth(1).get_by_role("button", name="Save as SVG"), tmp_path)
-        assert "without →" in [one.text for one in ElementTree.parse(svg).getroot().iter(f"{SVG}text")]
+        assert "without →" in texts_of(svg)
+        attention = texts_of(saved(page, maps.first.get_by_role("button", name="Save as SVG"), tmp_path))
+        assert "1.00  weight" in attention or "1  weight" in attention  # not that a row sums to 1: </s> is left out
         page.get_by_role("radio", name="layer 0, head 0").click()
         expect(page.locator(".figure h2")).to_contain_text("layer 0, head 0")
         expect(page.locator(".rests .summary")).not_to_contain_text(mean)
@@ -182,6 +184,10 @@ def test_heads_are_chosen_by_arrow_keys(page_file: Path, browser: Browser) -> No
         page.wait_for_url(lambda url: "head=1" in url)
 
 
+def texts_of(svg: Path) -> list[str | None]:
+    return [one.text for one in ElementTree.parse(svg).getroot().iter(f"{SVG}text")]
+
+
 def saved(page: Page, button: Locator, folder: Path) -> Path:
     with page.expect_download() as download:
         button.click()
@@ -230,6 +236,23 @@ def test_labels_of_other_scripts_are_whole(browser: Browser, tmp_path: Path) -> 
     assert rows == ["a<b>&", "x\ufffdy", "</s>"]
     texts = [one.text for one in ElementTree.parse(svg).getroot().iter(f"{SVG}text")]
     assert {"الكتاب", "👩‍👩‍👧", "a<b>&"} <= set(texts)
+
+
+def test_a_legend_is_whole_on_a_phone(page_file: Path, browser: Browser, tmp_path: Path) -> None:
+    legends = {"en": "weight; a row sums to 1", "es": "peso; cada fila suma 1", "pt": "peso; cada linha soma 1"}
+    with opened(browser, page_file, "#view=attention&part=cross") as page:
+        page.set_viewport_size({"width": 320, "height": 800})
+        for language, legend in legends.items():
+            page.locator(".settings select").first.select_option(language)
+            expect(page.locator("html")).to_have_attribute("lang", language)
+            expect(page.locator(".map canvas")).to_be_visible()
+            svg = saved(page, page.locator(".pictures button").first, tmp_path)
+            texts = [text or "" for text in texts_of(svg)]
+            assert legend in " ".join(texts)
+            assert not any(text.endswith("…") for text in texts)
+            below = [one for one in ElementTree.parse(svg).getroot().iter(f"{SVG}text") if (one.text or " ") in legend]
+            height = float(ElementTree.parse(svg).getroot().attrib["height"])
+            assert all(float(one.attrib["y"]) < height - 5 for one in below)
 
 
 COUNTED = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -75,6 +76,21 @@ def test_two_models_have_one_scale(
             assert f">{largest}  weight" in Path(download.value.path()).read_text(encoding="utf-8")
 
 
+def test_models_of_one_name_are_numbered(trained: TranslationModel, browser: Browser, tmp_path: Path) -> None:
+    other = shutil.copytree(trained.path, tmp_path / trained.path.name)
+    mirada.explore(trained, other, out=tmp_path / "two.html", sentence=SENTENCE)
+    names = [f"{trained.path.name} ({number})" for number in (1, 2)]
+    off = "switches=%7B%22positions%22%3Afalse%7D"
+    with opened(browser, tmp_path / "two.html", f"#view=compare&model=1&{off}") as page:
+        expect(page.locator(".sides h2")).to_have_text(names)
+        expect(page.get_by_role("combobox", name="Model").locator("option")).to_have_text(names)
+        for name in names:
+            expect(page.get_by_role("region", name=name)).to_be_visible()
+        expect(page.locator(".sides .parts-off").first).to_be_hidden()
+        expect(page.locator(".sides .parts-off").last).to_have_text("1 part switched off")
+        expect(page.locator(".sides .made").first).to_have_text(TRANSLATION)
+
+
 def test_gates_are_those_of_the_trace(lstm: TranslationModel, browser: Browser, tmp_path: Path) -> None:
     lstm.explore(tmp_path / "lstm.html", sentence=SENTENCE)
     gates = lstm.trace(SENTENCE, recover=False).tensors
@@ -119,8 +135,9 @@ def test_what_needs_the_weights_is_not_there(browser: Browser, tmp_path: Path) -
         expect(page.locator(".proof")).to_be_hidden()
         page.locator("#tab-attention").click()
         numbers = table(page)[2]
-    with opened(browser, page_file, "#text=otra+cosa&view=translate") as page:
+    with opened(browser, page_file, "#text=otra+cosa&view=translate&switches={%22scale%22:false}") as page:
         expect(page.locator("#sentence")).to_have_value("el gato")
         expect(page.locator(".output")).to_have_text("a cat")
         expect(page.locator("#tab-attention")).to_have_attribute("aria-selected", "true")
+        expect(page.locator(".parts-off")).to_be_hidden()  # what was recorded has no switches
     assert numbers == pytest.approx(looks(1, 2, 3, 3)["decoder.0.cross.weights"][0], abs=0.006)

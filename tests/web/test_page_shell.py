@@ -247,6 +247,41 @@ def test_nothing_is_wider_than_the_screen(width: int, page_file: Path, browser: 
             assert page.evaluate("document.documentElement.scrollWidth") <= width, fragment
 
 
+@pytest.mark.parametrize("language", ["en", "es", "pt"])
+def test_all_tabs_are_seen_on_a_phone(language: str, page_file: Path, browser: Browser) -> None:
+    with opened(browser, page_file, f"#lang={language}") as page:
+        page.set_viewport_size({"width": 360, "height": 800})
+        assert len(views(page)) == 6
+        for tab in page.locator("[role=tab]").all():
+            box = tab.bounding_box()
+            assert box is not None
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= 360, tab.inner_text()
+            expect(tab).to_be_in_viewport(ratio=1)
+
+
+KEPT_WORKER = """window.Worker = class extends window.Worker {
+  constructor(...given) { super(...given); window.made = this; }
+};"""
+DYING = "window.made.terminate(); window.made.dispatchEvent(new ErrorEvent('error', {message: 'out of memory'}));"
+
+
+def test_a_model_whose_worker_died_says_so(page_file: Path, browser: Browser) -> None:
+    with opened(browser, page_file) as page:
+        page.add_init_script(KEPT_WORKER)
+        page.reload()
+        expect(page.locator(".output")).to_have_text(TRANSLATION)
+        expect(page.locator(".proof summary")).to_contain_text("✓")
+        page.evaluate(DYING)
+        for text in ("el lobo ve el barco", "el gato sigue el tren"):  # now, and whatever is asked later
+            page.locator("#sentence").fill(text)
+            expect(page.locator(".status.problem")).to_contain_text("has stopped (out of memory); reload the page")
+            expect(page.locator("main.panel")).to_have_attribute("aria-busy", "false")
+            expect(page.locator(".output")).to_be_empty()
+        page.reload()
+        expect(page.locator(".output")).to_have_text("the cat follows the train")
+
+
 CORNER = """(() => { const canvas = new OffscreenCanvas(1, 1);
     const context = canvas.getContext("2d", {willReadFrequently: true});
     context.drawImage(document.querySelector(".map canvas"), -2, -2);

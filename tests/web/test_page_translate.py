@@ -11,9 +11,11 @@ import torch
 from playwright.sync_api import Browser, Page, expect
 
 from mirada import TranslationModel
+from mirada.data.masking import spans
 from mirada.decoding import DecodeConfig
 from mirada.engines import GenerationSettings
 from mirada.engines.torch import TorchEngine
+from tests.web.browser import Site
 from tests.web.test_explore import opened
 
 SENTENCE = "el gato ve el tren rojo"
@@ -124,7 +126,8 @@ def test_beam_search_is_gone_through_step_by_step(page_file: Path, browser: Brow
         ("el gato ve 12 trenes", ["numbers"]),
         ("EL GATO VE", ["capitals"]),
         ("el gato de a@b.es ve", ["addresses"]),
-        ("¿EL GATO 3? VE {X}", ["several", "numbers", "addresses", "capitals"]),
+        ("el gato ve 🚂", ["emoji"]),
+        ("¿EL GATO 3? VE {X} ☀️", ["several", "numbers", "addresses", "emoji", "capitals"]),
     ],
 )
 def test_it_says_what_the_page_does_not_treat(text: str, notes: list[str], page_file: Path, browser: Browser) -> None:
@@ -135,6 +138,14 @@ def test_it_says_what_the_page_does_not_treat(text: str, notes: list[str], page_
         expect(page.locator(".notes li")).to_have_count(len(notes))
         for note, words in zip(page.locator(".notes li").all(), notes, strict=True):
             expect(note).to_contain_text(words)
+
+
+def test_it_has_the_emoji_of_mirada_translate(page: Page, site: Site) -> None:
+    letters = [chr(code) for code in [*range(0x2190, 0x2C00), *range(0x1EFFE, 0x1FB02)]]
+    expected = [letter for letter in letters if any(span.kind == "emoji" for span in spans(letter))]
+    noted = f"import('{site.url}/notes.js').then(({{notesOn}}) => LETTERS.filter((one) => NOTED))"
+    script = noted.replace("LETTERS", json.dumps(letters)).replace("NOTED", "notesOn(one).includes('note.emoji')")
+    assert page.evaluate(script) == expected
 
 
 def test_a_sentence_that_cannot_be_read_gets_one_line(page_file: Path, browser: Browser) -> None:

@@ -67,7 +67,7 @@ def test_what_it_says_without_a_part_is_what_pytorch_says(
         assert log_probability(page, "after") == pytest.approx(replayed(trained, name), abs=2e-3)
         marked = page.locator(".after mark").all_inner_texts()
         assert set(marked) >= {word for word in expected.split() if word not in TRANSLATION.split()}
-        page.get_by_role("button", name="All on").click()
+        page.get_by_role("button", name="All on", exact=True).click()
         expect(switch).to_be_checked()
         expect(page.locator(".after")).to_have_count(0)
         expect(page.locator(".output")).to_have_text(TRANSLATION)
@@ -102,9 +102,28 @@ def test_each_token_of_the_original_has_its_probability(
     with opened(browser, page_file, '#view=switches&switches={"positions":false}') as page:
         cells = page.locator("td.without .amount")
         expect(cells).to_have_count(len(expected))
-        shown = [text.removesuffix(" %") for text in cells.all_inner_texts()]
-        for text, value in zip(shown, expected, strict=True):
-            assert "·" in text or float(text) == pytest.approx(value, abs=0.06)
+        for text, value in zip(cells.all_inner_texts(), expected, strict=True):
+            assert percent(text) == pytest.approx(value, abs=0.06)
+
+
+def percent(text: str) -> float:
+    """A probability as the page writes it; 0 for what is less than the least that it writes."""
+    number, unit = text.rsplit(" ", 1)
+    assert unit == "%", text
+    return 0.0 if number == "< 0.01" else float(number)
+
+
+def test_probabilities_have_one_unit(page_file: Path, trained: TranslationModel, browser: Browser) -> None:
+    expected = 100 * math.exp(replayed(trained, "encoder.0", "decoder.0"))
+    assert 0 < expected < 0.01
+    with opened(browser, page_file, '#view=switches&switches={"layers_off":["encoder.0","decoder.0"]}') as page:
+        expect(page.locator(".after .original")).to_have_text("< 0.01 %")
+        shown = page.locator(".switch-results").inner_text()
+        assert "10⁻" not in shown
+        amounts = page.locator(".amount").all_inner_texts()
+        assert all(0 <= percent(text) <= 100 for text in amounts)
+        page.get_by_label("Language").select_option("es")
+        expect(page.locator(".after .original")).to_have_text("< 0,01 %")
 
 
 def test_a_link_restores_the_switches_and_other_views_honour_them(page_file: Path, browser: Browser) -> None:
@@ -160,3 +179,63 @@ def test_the_switches_fit_on_a_phone(page_file: Path, browser: Browser) -> None:
         page.set_viewport_size({"width": 320, "height": 640})
         expect(page.locator(".switch-now")).to_be_visible()
         assert page.evaluate("document.scrollingElement.scrollWidth") <= 320
+
+
+OFF = '{"scale":false,"heads_off":[["decoder.0.cross",1]],"residual_off":["encoder.0.add_feed_forward"]}'
+NAMES = [
+    "Division by √dₖ",
+    "Decoder: Cross-attention, layer 0: head 1",
+    "Encoder: Residual around Feed-forward, layer 0",
+]
+
+
+def test_every_view_says_what_is_switched_off(page_file: Path, browser: Browser) -> None:
+    with opened(browser, page_file) as page:
+        notice = page.get_by_role("group", name="Parts that are switched off")
+        expect(page.locator(".output")).to_have_text(TRANSLATION)
+        expect(notice).to_be_hidden()
+        page.evaluate(f"location.hash = '#switches={OFF}'")
+        for tab in page.get_by_role("tab").all():
+            tab.click()
+            expect(tab).to_have_attribute("aria-selected", "true")
+            expect(notice.locator("summary")).to_have_text("3 parts switched off")
+        expect(notice.locator("summary")).to_have_attribute("title", "\n".join(NAMES))
+        notice.locator("summary").focus()
+        page.keyboard.press("Enter")
+        expect(notice.get_by_role("listitem")).to_have_text(NAMES)
+        page.set_viewport_size({"width": 320, "height": 640})
+        assert page.evaluate("document.scrollingElement.scrollWidth") <= 320
+        page.keyboard.press("Tab")
+        expect(notice.get_by_role("button", name="Switch all on")).to_be_focused()
+        page.keyboard.press("Enter")
+        expect(notice).to_be_hidden()
+        expect(page.locator(".output")).to_have_text(TRANSLATION)
+        expect(page.locator("[role=tab][aria-selected=true]")).to_be_focused()
+        page.wait_for_url(lambda url: "switches=%7B" not in url)
+
+
+def test_one_part_is_said_in_each_language(page_file: Path, browser: Browser) -> None:
+    with opened(browser, page_file, '#view=attention&switches={"positions":false}') as page:
+        for language, said in {"en": "1 part switched off", "es": "1 parte apagada", "pt": "1 parte desligada"}.items():
+            page.locator(".settings select").first.select_option(language)
+            expect(page.locator(".parts-off summary")).to_have_text(said)
+
+
+@pytest.mark.parametrize(
+    ("switches", "shown"),
+    [
+        ('{"layers_off":["encoder.7"]}', '"encoder.7"'),
+        ('{"heads_off":[null]}', "null"),
+        ('{"residual_off":[{"a":[]}]}', '{"a":[]}'),
+        ('{"heads_off":[["encoder.0.add_self",0]]}', '["encoder.0.add_self",0]'),
+    ],
+)
+def test_a_link_to_parts_that_are_not_there_has_a_way_out(
+    switches: str, shown: str, page_file: Path, browser: Browser
+) -> None:
+    with opened(browser, page_file, f"#view=attention&switches={switches}") as page:
+        expect(page.locator(".status.problem")).to_be_visible()
+        expect(page.locator(".parts-off summary")).to_have_attribute("title", shown)
+        page.get_by_role("button", name="Switch all on").click()
+        expect(page.locator(".output")).to_have_text(TRANSLATION)
+        expect(page.locator(".status")).to_be_hidden()

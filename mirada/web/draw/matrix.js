@@ -1,10 +1,11 @@
 // A matrix of weights as a map with labelled axes: rows look, columns are looked at.
 
-import {Scene, textWidth, shortened} from "./scene.js";
+import {Scene, textWidth, shortened, wrapped} from "./scene.js";
 import {colourAt, inkOn} from "./colours.js";
 
 const LARGEST_CELL = 40;
 const LEGEND = 34; // pixels below the map for the scale
+const LEGEND_LINE = 14; // and for each line below that, where its text does not fit beside it
 const NARROW = 420;
 const STEPS = 48; // of the scale
 const TITLE = 22; // and above it for what the axes are
@@ -34,6 +35,9 @@ export function matrixLayout(about, width) {
   const top = TITLE + (columnLabels.length ? reach + 12 : 0);
   const right = left + cell * columnLabels.length;
   const bottom = top + high * rowLabels.length;
+  const scaled = left + 2 * STEPS + 48; // where the scale and its numbers end
+  const legendWidth = textWidth(about.legend, {size: 11});
+  const legendLines = scaled + legendWidth <= width ? [] : wrapped(about.legend, width - left, {size: 11});
   return {
     left,
     top,
@@ -44,8 +48,9 @@ export function matrixLayout(about, width) {
     size,
     everyRow: Math.max(1, Math.ceil((size + 1) / high)), // where cells are small only each so many labels fit
     everyColumn: Math.max(1, Math.ceil((size + 1) / cell)),
-    width: Math.min(width, Math.max(right + lean, left + 2 * STEPS + 48 + textWidth(about.legend, {size: 11}))),
-    height: bottom + LEGEND,
+    width: Math.min(width, Math.max(right + lean, scaled + legendWidth)),
+    height: bottom + LEGEND + LEGEND_LINE * legendLines.length,
+    legendLines,
     widestRow: left - 12,
     widestColumn: 120,
     angle: upright ? -90 : -45,
@@ -92,7 +97,7 @@ function drawNumbers(scene, {rows, columns, data, least, most}, {left, top, cell
 }
 
 /** The colours from the least value to the most, with what they mean. */
-function drawLegend(scene, {least, most}, {left, bottom, width}, colours, scale, {legend, number}) {
+function drawLegend(scene, {least, most}, {left, bottom, width, legendLines}, colours, scale, {legend, number}) {
   const y = bottom + 14;
   for (let i = 0; i < STEPS; i++) {
     scene.rect(left + 2 * i, y, 2.2, 8, {fill: colourAt(scale, i / (STEPS - 1))});
@@ -100,5 +105,9 @@ function drawLegend(scene, {least, most}, {left, bottom, width}, colours, scale,
   scene.rect(left, y, 2 * STEPS, 8, {stroke: colours.line});
   scene.text(left - 6, y + 4, number(least), {size: 11, anchor: "end", fill: colours.soft});
   const x = left + 2 * STEPS + 6;
-  scene.text(x, y + 4, shortened(`${number(most)}  ${legend}`, width - x, {size: 11}), {size: 11, fill: colours.soft});
+  const beside = legendLines.length > 0 ? number(most) : `${number(most)}  ${legend}`;
+  scene.text(x, y + 4, shortened(beside, width - x, {size: 11}), {size: 11, fill: colours.soft});
+  legendLines.forEach((line, n) => {
+    scene.text(left, y + 6 + LEGEND_LINE * (n + 1), line, {size: 11, fill: colours.soft});
+  });
 }

@@ -53,6 +53,17 @@ export function shortened(text, pixels, style) {
   return `${letters.join("")}…`;
 }
 
+/** A text as lines of at most so many pixels, broken at its spaces. */
+export function wrapped(text, pixels, style) {
+  const lines = [];
+  for (const word of text.split(" ")) {
+    const longer = `${lines.at(-1)} ${word}`;
+    if (lines.length > 0 && textWidth(longer, style) <= pixels) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines;
+}
+
 /** Paint a scene on a canvas, which gets its size. */
 export function paintScene(scene, canvas) {
   const density = Math.min(3, devicePixelRatio || 1);

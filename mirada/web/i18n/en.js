@@ -36,6 +36,12 @@ export const english = {
   "parameters": "{count} parameters",
   "recorded.needs": "This needs the model’s weights, and this file has recorded sentences only.",
 
+  // parts that are switched off
+  "off": "Parts that are switched off",
+  "off.one": "{count} part switched off",
+  "off.many": "{count} parts switched off",
+  "off.all_on": "Switch all on",
+
   // notes on the sentence
   "note.several":
     "There are several sentences: mirada translate translates them one by one, this page reads them as one.",
@@ -43,6 +49,7 @@ export const english = {
     "There are numbers: mirada translate makes sure that they are copied, this page leaves them to the model.",
   "note.places":
     "There are addresses, tags or placeholders: mirada translate copies them, this page leaves them to the model.",
+  "note.emoji": "There are emoji: mirada translate copies them, this page leaves them to the model.",
   "note.capitals":
     "All letters are capitals: mirada translate writes them small for the model and large again after it, this page does not.",
 
@@ -156,6 +163,7 @@ export const english = {
   "rests.attention": "Attention",
   "rests.drops": "Leaving each word out",
   "rests.leaving": "without →",
+  "rests.weight": "weight",
   "rests.legend": "log p lost without the word",
   "rests.working": "Leaving out word {word} of {count} …",
   "rests.said":

@@ -36,10 +36,17 @@ export const spanish = {
   "parameters": "{count} parámetros",
   "recorded.needs": "Para esto hacen falta los pesos del modelo, y este archivo solo tiene oraciones grabadas.",
 
+  // parts that are switched off
+  "off": "Partes apagadas",
+  "off.one": "{count} parte apagada",
+  "off.many": "{count} partes apagadas",
+  "off.all_on": "Encender todo",
+
   // notes on the sentence
   "note.several": "Hay varias oraciones: mirada translate las traduce una por una; esta página las lee como una sola.",
   "note.numbers": "Hay números: mirada translate cuida de que se copien; esta página los deja al modelo.",
   "note.places": "Hay direcciones, etiquetas o comodines: mirada translate los copia; esta página los deja al modelo.",
+  "note.emoji": "Hay emojis: mirada translate los copia; esta página los deja al modelo.",
   "note.capitals":
     "Todo está en mayúsculas: mirada translate lo pasa a minúsculas para el modelo y luego lo restablece; esta página no.",
 
@@ -155,6 +162,7 @@ export const spanish = {
   "rests.attention": "Atención",
   "rests.drops": "Sin cada palabra",
   "rests.leaving": "sin →",
+  "rests.weight": "peso",
   "rests.legend": "log p que se pierde sin la palabra",
   "rests.working": "Sin la palabra {word} de {count} …",
   "rests.said":

@@ -36,11 +36,18 @@ export const portuguese = {
   "parameters": "{count} parâmetros",
   "recorded.needs": "Para isto são necessários os pesos do modelo, e este arquivo só tem frases gravadas.",
 
+  // parts that are switched off
+  "off": "Partes desligadas",
+  "off.one": "{count} parte desligada",
+  "off.many": "{count} partes desligadas",
+  "off.all_on": "Ligar tudo",
+
   // notes on the sentence
   "note.several": "Há várias frases: mirada translate traduz uma a uma; esta página as lê como uma só.",
   "note.numbers": "Há números: mirada translate garante que sejam copiados; esta página os deixa para o modelo.",
   "note.places":
     "Há endereços, etiquetas ou marcadores: mirada translate os copia; esta página os deixa para o modelo.",
+  "note.emoji": "Há emojis: mirada translate os copia; esta página os deixa para o modelo.",
   "note.capitals":
     "Tudo está em maiúsculas: mirada translate passa para minúsculas para o modelo e depois restaura; esta página não.",
 
@@ -156,6 +163,7 @@ export const portuguese = {
   "rests.attention": "Atenção",
   "rests.drops": "Sem cada palavra",
   "rests.leaving": "sem →",
+  "rests.weight": "peso",
   "rests.legend": "log p que se perde sem a palavra",
   "rests.working": "Sem a palavra {word} de {count} …",
   "rests.said":

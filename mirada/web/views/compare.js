@@ -2,6 +2,7 @@
 
 import {element, choice} from "../elements.js";
 import {looksIn} from "../looks.js";
+import {countOff, partsOff} from "../switch_names.js";
 import {MapFigure} from "../draw/map_figure.js";
 import {pictureButtons} from "../draw/picture.js";
 import {MapChoices, unitsOf, placeName, largestWeight} from "./attention.js";
@@ -48,6 +49,7 @@ class Side {
     this.app = app;
     this.model = model;
     this.map = new MapFigure(app);
+    this.off = element("p", {class: "parts-off"});
     this.output = element("p", {class: "made", dir: "auto"});
     this.tools = element("div", {class: "tools"});
     this.caption = element("h3");
@@ -60,6 +62,7 @@ class Side {
         {class: "facts"},
         `${model.entry.architecture} · ${app.t("parameters", {count: app.number(model.entry.parameters, 0)})}`,
       ),
+      this.off,
       this.output,
       this.tools,
       this.caption,
@@ -76,6 +79,8 @@ class Side {
   async update({places, words}) {
     const {app, model} = this;
     const switches = model === app.model ? app.values.switches : {};
+    this.off.hidden = partsOff(switches).length === 0;
+    this.off.textContent = countOff(app, switches);
     const options = {beam: app.values.beam || model.entry.decode?.beam, switches, to: app.into};
     let target = null;
     if (model.description.generates) {

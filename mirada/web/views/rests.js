@@ -51,12 +51,12 @@ export class RestsFigure {
     const size = {rows: rows.length, columns: columns.length};
     const [attention, drops] = this.sides.map(({map}) => map);
     const shown = {...about, rowLabels, columnLabels};
-    attention.show({...size, data: weights, least: 0, most: 1}, shown);
-    const legend = app.t("rests.legend");
+    const legend = app.t("rests.weight"); // a row need not sum to 1: </s> and tags are left out
+    attention.show({...size, data: weights, least: 0, most: 1}, {...shown, legend});
     const columnTitle = app.t("rests.leaving");
     drops.show(
       {...size, data, least: -most, most},
-      {...shown, title: app.t("rests.drops"), columnTitle, legend},
+      {...shown, title: app.t("rests.drops"), columnTitle, legend: app.t("rests.legend")},
       "signed",
     );
     this.#showCorrelations(rowLabels, columnLabels, weights, data);

@@ -2,6 +2,7 @@
 
 import {element, button} from "../elements.js";
 import {pieceLabels, unitOf} from "../words.js";
+import {partsOff} from "../switch_names.js";
 import {changedWords, probabilitiesOf} from "./switches_compare.js";
 import {SwitchDiagram} from "./switches_diagram.js";
 
@@ -33,7 +34,7 @@ export class SwitchesView {
       this.place.replaceChildren(this.diagram.element);
     }
     this.diagram.show(state.switches);
-    const off = countOff(state.switches);
+    const off = partsOff(state.switches).length;
     this.allOn.disabled = off === 0;
     this.count.textContent = off ? app.t("switches.count", {count: off}) : app.t("switches.none");
     this.results.setAttribute("aria-busy", "true");
@@ -119,22 +120,16 @@ export class SwitchesView {
 
   #percent(p) {
     const {app} = this;
-    if (p >= 0.001 || p === 0) return `${app.number(100 * p, p < 0.0995 ? 2 : 1)} %`;
-    const exponent = Math.floor(Math.log10(p));
-    return `${app.number(p / 10 ** exponent, 1)} · 10${[...String(exponent)].map((sign) => SUPERSCRIPTS[sign]).join("")}`;
+    if (p < LEAST_SHOWN) return `< ${app.number(100 * LEAST_SHOWN, 2)} %`;
+    return `${app.number(100 * p, p < 0.0995 ? 2 : 1)} %`;
   }
 }
 
-const SUPERSCRIPTS = {"-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹"};
+const LEAST_SHOWN = 0.0001; // the smallest probability that has digits of its own, 0.01 %
 
 /** Words with those that changed marked. */
 function marked(words) {
   return words.flatMap(({text, changed}, n) => [n ? " " : "", changed ? element("mark", {}, text) : text]);
-}
-
-/** How many parts are switched off. */
-function countOff(switches) {
-  return Object.values(switches).reduce((sum, value) => sum + (Array.isArray(value) ? value.length : Number(!value)), 0);
 }
 
 /** What a model that reads says, as [what about, answer, probability]. */

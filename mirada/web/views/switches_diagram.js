@@ -1,6 +1,7 @@
 // The model as a diagram of switches: stacks of layers, heads as dots, residual connections.
 
 import {element, roving} from "../elements.js";
+import {SwitchNames} from "../switch_names.js";
 
 const GENERAL = ["scale", "future_mask", "positions"];
 const SUBLAYERS = ["self", "cross", "feed_forward"];
@@ -13,7 +14,8 @@ export class SwitchDiagram {
   constructor(app, model, onChange) {
     Object.assign(this, {app, model, onChange});
     const {parts} = model.description;
-    this.parts = new Map(parts.map((part) => [part.path, part]));
+    this.names = new SwitchNames(app, parts);
+    this.parts = this.names.parts;
     const stacks = parts.filter(({kind}) => kind === "stack" || kind === "recurrent");
     this.element = element("div", {class: "model-diagram", role: "group", "aria-label": app.t("switches.model")},
       this.#general(), stacks.map((stack) => this.#stack(stack)));
@@ -69,37 +71,35 @@ export class SwitchDiagram {
   #stack({path, kind}) {
     const {app} = this;
     const layers = [...this.parts.values()].filter((part) => part.kind === "layer" && part.path.startsWith(`${path}.`));
-    const name = app.t(`switches.${path}`);
+    const name = this.names.stack(path);
     return element("section", {class: "stack", "aria-label": name}, element("h3", {}, name),
       kind === "recurrent" ? element("p", {class: "recurrent-note"}, app.t("switches.not_honoured_layers")) : null,
-      layers.map((layer, n) => this.#layer(layer, n)));
+      layers.map((layer) => this.#layer(layer)));
   }
 
-  #layer({path, honours}, number) {
-    const {app} = this;
-    const title = app.t("switches.layer", {number});
-    const stack = path.split(".")[0];
+  #layer({path, honours}) {
+    const title = this.names.inStack("layers_off", path);
     const head = honours.includes("layers_off")
-      ? this.#listed([knob(), title], `${app.t(`switches.${stack}`)}: ${title}`, "layers_off", path, {class: "wide-switch"})
+      ? this.#listed([knob(), title], this.names.whole("layers_off", path), "layers_off", path, {class: "wide-switch"})
       : element("span", {}, title);
     return element("div", {class: "layer-box", "data-path": path}, head,
-      SUBLAYERS.filter((name) => this.parts.has(`${path}.${name}`)).map((name) => this.#sublayer(path, name, number)));
+      SUBLAYERS.filter((name) => this.parts.has(`${path}.${name}`)).map((name) => this.#sublayer(path, name)));
   }
 
-  #sublayer(path, name, number) {
-    const {app} = this;
+  #sublayer(path, name) {
+    const {app, names} = this;
     const part = this.parts.get(`${path}.${name}`);
-    const masked = name === "self" && this.parts.get(path.split(".")[0])?.honours.includes("future_mask");
-    const title = app.t(`switches.${masked ? "masked_self" : name}`);
-    const words = {part: title, layer: number};
+    const title = names.sublayer(part.path);
     const heads = Array.from({length: part.heads}, (_, head) => {
-      const label = app.t("switches.head", {...words, head});
-      return this.#listed("", label, "heads_off", [part.path, head], {class: "head-dot", tabindex: head ? -1 : 0});
+      const entry = [part.path, head];
+      const label = names.inStack("heads_off", entry);
+      return this.#listed("", label, "heads_off", entry, {class: "head-dot", tabindex: head ? -1 : 0});
     });
     const group = heads.length ? element("span", {class: "heads", role: "group", "aria-label": title}, heads) : null;
     if (group) roving(group, "[role=switch]");
-    const residual = this.#listed(app.t("switches.residual"), app.t("switches.residual_of", words), "residual_off",
-      `${path}.add_${name}`, {class: "residual-switch"});
+    const around = `${path}.add_${name}`;
+    const residual = this.#listed(app.t("switches.residual"), names.inStack("residual_off", around), "residual_off",
+      around, {class: "residual-switch"});
     return element("div", {class: "sublayer"}, element("span", {class: "sublayer-name"}, title), group ?? element("span"),
       residual);
   }
