@@ -149,7 +149,8 @@ def correlations(aligner: Aligner, pairs: Sequence[Pair], reading: Reading) -> N
         values: dict[str, list[float]] = {}
         first: dict[str, list[float]] = {}
         for pair in pairs:
-            found = attribute(aligner, pair, reading=which)
+            piece, (chosen,) = aligner.model.chosen(*pair)
+            found = attribute(aligner, piece, chosen, reading=which)
             for name in found.measures:
                 values.setdefault(name, []).extend(one for one in found.correlation(name) if not isnan(one))
                 first.setdefault(name, []).extend([found.same_first(name)] * len(found.target))

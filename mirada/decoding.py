@@ -53,7 +53,7 @@ class DecodeConfig(Section):
     @model_validator(mode="after")
     def _n_best_fits(self) -> DecodeConfig:
         if self.n_best > self.beam and not self.sample:
-            raise ValueError(f"decode.n_best={self.n_best} needs decode.beam to be at least as large, not {self.beam}")
+            raise ValueError(f"n_best={self.n_best} needs a beam of {self.n_best} or more; it is {self.beam}")
         return self
 
     @property

@@ -161,8 +161,8 @@ class Switches:
                 found = replace(found, layers_off=found.layers_off | {name})
             else:
                 raise UsageError(
-                    f"without {name!s:.60}: there are {', '.join(FLAGS)}, and by their paths residual connections "
-                    "(encoder.0.add_self), heads (decoder.1.cross.2) and layers (encoder.3)"
+                    f"without {str(name)[:60]!r}: there are {', '.join(FLAGS)}, and by their paths residual "
+                    "connections (encoder.0.add_self), heads (decoder.1.cross.2) and layers (encoder.3)"
                 )
         return found
 

@@ -315,7 +315,7 @@ def test_a_state_whose_rows_stay_as_they_are_is_not_copied() -> None:
 
 
 def test_n_best_needs_as_wide_a_beam() -> None:
-    with pytest.raises(ValidationError, match=r"decode\.n_best=3 needs decode\.beam"):
+    with pytest.raises(ValidationError, match="n_best=3 needs a beam of 3 or more"):
         DecodeConfig(beam=2, n_best=3)
     assert DecodeConfig(beam=1, n_best=3, sample=True).width == 3
     assert DecodeConfig(beam=4, n_best=3).width == 4

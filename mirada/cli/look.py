@@ -38,8 +38,11 @@ def attend(
     head: Annotated[int | None, typer.Option(help="One head, counted from 0.", show_default="all")] = None,
     words: Annotated[bool, typer.Option("--words", help="Merge tokens to words.")] = False,
     kind: Annotated[
-        str, typer.Option(help="What a picture shows: heads (a map each), matrix (their average) or lines.")
-    ] = "heads",
+        str | None,
+        typer.Option(
+            help="What a picture shows: heads (a map each), matrix (their average) or lines.", show_default="heads"
+        ),
+    ] = None,
     attribution: Annotated[
         str | None,
         option(
@@ -57,14 +60,17 @@ def attend(
     For a translation, it is the attention with which the model chose each token.
     """
     from mirada.inspection.drawing import check_kind
-    from mirada.inspection.saving import check_ending, files_of
+    from mirada.inspection.saving import PICTURES, check_ending, files_of
 
-    check_kind(kind)
     if attribution is not None:
-        _check_alone(n_best=n_best, part=part, kind=None if kind == "heads" else kind)
+        _check_alone(n_best=n_best, part=part, kind=kind, words=words or None)
         places = {"layer": layer, "head": head}
         _attribute(bundle, text, target, listed(attribution), out, without, threads, device, to=to, beam=beam, **places)
         return
+    if kind is not None:
+        check_kind(kind)
+        if out is None or out.suffix.lower() not in PICTURES:
+            raise UsageError(f"--kind {kind}: is for pictures; give --out a file named {', '.join(PICTURES)}")
     if out is not None:
         check_ending(out, "--out ")
         for file in files_of(out, n_best or 1):
@@ -79,7 +85,7 @@ def attend(
         print(found.as_text())
         return
     with warnings_as_lines():
-        found.save(out, kind)
+        found.save(out, kind or "heads")
     note(f"mirada: written to {', '.join(map(str, files_of(out, len(found.hypotheses))))}")
 
 
@@ -87,7 +93,8 @@ def _check_alone(**options: Any) -> None:
     """Refuse options that do not go with --attribution."""
     for name, given in options.items():
         if given is not None:
-            raise UsageError(f"--{name.replace('_', '-')} {given}: does not go with --attribution; leave it out")
+            said = "" if given is True else f" {given}"
+            raise UsageError(f"--{name.replace('_', '-')}{said}: does not go with --attribution; leave it out")
 
 
 def _attribute(

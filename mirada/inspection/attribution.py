@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import isnan, nan
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
@@ -26,7 +27,7 @@ from torch import Tensor, nn
 from mirada.contracts import Batch, GenerativeNetwork
 from mirada.errors import UsageError
 from mirada.files import check_writable, write_text
-from mirada.inspection.drawing import name_words
+from mirada.inspection.drawing import Heading, headed, name_words
 from mirada.inspection.figures import CELL, is_svg, save
 from mirada.inspection.fonts import styled
 from mirada.predictions import Drawable, Prediction
@@ -119,9 +120,17 @@ class Attribution(Prediction, Drawable):
     """Which attention that is."""
     measures: Mapping[str, Floats] = field(repr=False)  # each [T', S']
     """By name: leave-out, gradient."""
+    text: str = ""
+    """The source as the model read it."""
+    output: str = ""
+    """Its translation."""
+    without: tuple[str, ...] = ()
+    """The parts of the model that were switched off."""
 
     def correlation(self, measure: str) -> list[float]:
         """ρ of attention with the magnitudes of a measure, for each target word; NaN where it is not defined."""
+        if measure not in self.measures:
+            raise UsageError(f"measure {measure!s:.40}: there are {', '.join(self.measures)}")
         rows = zip(self.attention, np.abs(self.measures[measure]), strict=True)
         return [spearman(one, other) for one, other in rows]
 
@@ -144,9 +153,12 @@ class Attribution(Prediction, Drawable):
             for name in self.measures
         }
         return {
+            "text": self.text,
+            "output": self.output,
             "source": list(self.source),
             "target": list(self.target),
             "reading": self.reading,
+            "without": list(self.without),
             "attention": np.round(self.attention, 6).tolist(),
             "measures": {name: np.round(values, 6).tolist() for name, values in self.measures.items()},
             "correlation": correlations,
@@ -164,9 +176,10 @@ class Attribution(Prediction, Drawable):
             rows.append([word, *most, *(_shown(values[place]) for values in correlations)])
         rows.append(["mean", *[""] * len(names), *(_shown(self.mean_correlation(name)) for name in self.measures)])
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        return "\n".join(
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-        )
+        title = f"{self.text} → {self.output}"
+        title += f"   (without {', '.join(self.without)})" if self.without else ""
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        return "\n".join([title, *lines])
 
     def __str__(self) -> str:
         return self.as_text()
@@ -197,14 +210,21 @@ class Attribution(Prediction, Drawable):
         rows, columns = self.target[:LARGEST], self.source[:LARGEST]
         maps = {"attention": self.attention, **self.measures}
         width, height = (max(1.8, 1.4 * CELL * len(words)) for words in (columns, rows))
-        figure = Figure(figsize=(len(maps) * (width + 0.9) + 1.2, height + 2.0), layout="constrained")
+        across = len(maps) * (width + 0.9) + 1.2
+        title = headed(Heading(self.text, self.output, self.without), across, shown)
+        reading = "\n".join(wrap(f"attention, {self.reading}", max(20, round(14 * (width + 0.9)))))
+        lines = title.count("\n") + reading.count("\n")
+        figure = Figure(figsize=(across, height + 2.2 + 0.17 * lines), layout="constrained")
         axes = figure.subplots(1, len(maps), sharex=True, sharey=True, squeeze=False)[0]
         for box, (name, values) in zip(axes, maps.items(), strict=True):
             part = values[: len(rows), : len(columns)]
             most = 1.0 if name == "attention" else float(np.abs(part).max()) or 1.0
             image = box.imshow(part, cmap="RdBu", vmin=-most, vmax=most, aspect="auto")
-            about = "" if name == "attention" else f"\nmean ρ with attention {_shown(self.mean_correlation(name))}"
-            box.set_title(f"{METHODS.get(name, f'attention, {self.reading}')}{about}", fontsize=8)
+            if name == "attention":
+                about = reading
+            else:
+                about = f"{METHODS[name]}\nmean ρ with attention {_shown(self.mean_correlation(name))}"
+            box.set_title(about, fontsize=8)
             name_words(box, rows, columns, shown)
             bar = figure.colorbar(image, ax=box, fraction=0.06, pad=0.02)
             bar.ax.tick_params(labelsize=6)
@@ -213,7 +233,8 @@ class Attribution(Prediction, Drawable):
         figure.supxlabel("source word", fontsize=9)
         figure.supylabel("target word", fontsize=9)
         if len(self.target) > LARGEST or len(self.source) > LARGEST:
-            figure.suptitle(f"the first {LARGEST} words", fontsize=9)
+            title += f"\n(the first {LARGEST} words)"
+        figure.suptitle(title, fontsize=10)
         return figure
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -75,7 +75,7 @@ def _texts(attention: Attention) -> Iterable[str]:
 
 def _figure(attention: Attention, kind: str, shown: Shown) -> Figure:
     part = attention.main
-    heading = (attention.text, attention.output)
+    heading = Heading(attention.text, attention.output, attention.without)
     if part.image is not None:
         from mirada.inspection.patches import draw_patches
 
@@ -131,7 +131,7 @@ def draw_heads(part: AttentionMap, heading: Heading, shown: Shown, averaged: boo
         _write_values(axes[0][0], weights[0, 0], most)
     scale = figure.colorbar(image, ax=axes, fraction=0.3 / across, pad=0.1 / across, aspect=30)
     of = f"layer {part.layers[0]}, head {part.heads[0]}" if part.weights.shape[:2] == (1, 1) else which
-    scale.set_label(f"attention weight, {of}; a row sums to 1", fontsize=8)
+    scale.set_label(f"attention weight in {part.name}, {of}; a row sums to 1", fontsize=8)
     scale.ax.tick_params(labelsize=7)
     figure.suptitle(title, fontsize=10)
     figure.supxlabel(shown(LOOKS_AT), fontsize=9)
@@ -149,22 +149,27 @@ ROLES = {
 
 
 def _write_values(box: Axes, weights: Weights, most: float) -> None:
-    """Each weight in per cent, in its cell."""
+    """Each weight in its cell: .31 is 31 %."""
     for (row, column), weight in np.ndenumerate(weights):
         if weight >= 0.005:
             ink = "white" if weight > 0.6 * most else "black"
-            box.text(column, row, f"{100 * weight:.0f}", ha="center", va="center", fontsize=6.5, color=ink)
+            box.text(column, row, f"{weight:.2f}".removeprefix("0"), ha="center", va="center", fontsize=6.5, color=ink)
 
 
-Heading = tuple[str, str | None]
-"""What was read, and what was said."""
+class Heading(NamedTuple):
+    """What was read, what was said, and which parts were switched off."""
+
+    text: str
+    output: str | None = None
+    without: tuple[str, ...] = ()
 
 
 def headed(heading: Heading, inches: float, shown: Shown) -> str:
     """A title in lines that fit an image of that width."""
-    source, output = heading
     fits = max(20, round(inches * 12))
-    lines = [*wrap(source, fits), *(wrap(f"→ {output}", fits) if output is not None else ())]
+    lines = wrap(heading.text, fits)
+    lines += wrap(f"→ {heading.output}", fits) if heading.output is not None else []
+    lines += wrap(f"without {', '.join(heading.without)}", fits) if heading.without else []
     return "\n".join(map(shown, lines))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mirada.errors import UsageError
-from mirada.inspection.drawing import headed, label
+from mirada.inspection.drawing import Heading, headed, label
 from mirada.inspection.figures import is_svg, save
 from mirada.inspection.fonts import styled
 from mirada.inspection.trace import Trace
@@ -57,7 +57,8 @@ def draw_gates(trace: Trace, path: str | Path | BinaryIO, cell: str | None = Non
     texts = (*tokens, trace.text, trace.output or "")
     with styled(texts, is_svg(path)) as shown:
         figure = _figure(name, found, [shown(label(piece)) for piece in tokens])
-        figure.suptitle(f"{name}\n{headed((trace.text, trace.output), figure.get_figwidth(), shown)}", fontsize=10)
+        heading = Heading(trace.text, trace.output, trace.without)
+        figure.suptitle(f"{name}\n{headed(heading, figure.get_figwidth(), shown)}", fontsize=10)
         save(figure, path)
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from mirada.inspection.attention import AttentionMap
+    from mirada.inspection.drawing import Heading
 
 DARKEST = 0.15
 """How light a patch is that is not looked at."""
@@ -24,7 +25,7 @@ SIDE = 0.75
 """Inches of a small image."""
 
 
-def draw_patches(part: AttentionMap, heading: tuple[str, str | None], shown: Callable[[str], str]) -> Figure:
+def draw_patches(part: AttentionMap, heading: Heading, shown: Callable[[str], str]) -> Figure:
     """A row per token that looks: the average of all heads, then every head; what is looked at is light.
 
     Of a model that reads images only the class token's row is drawn, a row of images for each layer.
@@ -36,7 +37,8 @@ def draw_patches(part: AttentionMap, heading: tuple[str, str | None], shown: Cal
     assert part.image is not None
     names, titles, maps = _rows(part)  # [R, C, patches]
     across, cell = len(titles) * SIDE * _wide(part.image) + 2.4, SIDE
-    title = shown(heading[1] if heading[1] is not None else Path(heading[0]).name)
+    title = shown(heading.output if heading.output is not None else Path(heading.text).name)
+    title += f"\nwithout {', '.join(heading.without)}" if heading.without else ""
     lines = title.count("\n") + 1
     figure = Figure(figsize=(across, len(names) * cell + 0.9 + 0.2 * lines), layout="constrained")
     axes = figure.subplots(len(names), len(titles), squeeze=False)

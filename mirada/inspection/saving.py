@@ -75,8 +75,12 @@ def _arrays(attention: Attention) -> bytes:
     for number, hypothesis in enumerate(attention.hypotheses, 1):
         before = f"{number}." if number > 1 else ""
         arrays |= {f"{before}text": np.array(hypothesis.text), f"{before}output": np.array(hypothesis.output or "")}
+        arrays[f"{before}without"] = np.array(hypothesis.without, dtype=np.str_)
+        if hypothesis.score is not None:
+            arrays[f"{before}score"] = np.array(hypothesis.score)
         for name, part in hypothesis.parts.items():
             arrays[f"{before}{name}"] = part.weights
+            arrays |= {f"{before}{name}.layers": np.array(part.layers), f"{before}{name}.heads": np.array(part.heads)}
             for side, row in (("queries", part.queries), ("keys", part.keys)):
                 arrays[f"{before}{name}.{side}"] = np.array(row.pieces, dtype=np.str_)
     content = io.BytesIO()
@@ -93,6 +97,7 @@ def table(attention: Attention) -> str:
     which = [f"layer {part.layers[0]}"] if len(part.layers) == 1 else [f"{len(part.layers)} layers"]
     which += [f"head {part.heads[0]}"] if len(part.heads) == 1 else [f"the average of {len(part.heads)} heads"]
     lines = [attention.text] if attention.output is None else [f"{attention.text} → {attention.output}"]
+    which += [f"without {', '.join(attention.without)}"] * bool(attention.without)
     lines.append(f"{part.name}, {', '.join(which)}: what looks, and what it looks at most")
     queries = [label(piece) for piece in part.queries.pieces]
     widest = max(map(width, queries), default=0)
@@ -159,6 +164,7 @@ def _data(attention: Attention) -> str:
         {
             "text": each.text,
             "output": each.output,
+            "without": list(each.without),
             "score": each.score,
             "picture": _picture(each) if each.main.image is not None else None,
             "parts": [_part(part) for part in each.parts.values()],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -128,13 +129,20 @@ class Model:
         """How the gradient of a recurrent model's last state fades on the way back through a text."""
         return fading_of(f"{self.path.name} ({self.card['model']})", self.network, self.ids(text))
 
-    def trace(self, text: Any, /, target: str | None = None, *, paths: Sequence[str] = (), **options: Any) -> Trace:
+    def trace(
+        self, text: Any, /, target: str | None = None, *, paths: str | Sequence[str] = (), **options: Any
+    ) -> Trace:
         """Record every tensor of one forward pass, or those whose paths match a pattern (`"decoder.*.cross.weights"`).
 
         What a model generates for the text is replayed on the tokens it chose; `target` replays a given text instead.
         `options` are those of the model's verb: beam, to, …
         """
-        return self.passes(text, target, **options)[0].record(*paths)
+        patterns = (paths,) if isinstance(paths, str) else tuple(paths)
+        found = self.passes(text, target, **options)[0].record(*patterns)
+        for pattern in patterns:
+            if not fnmatch.filter(found, pattern):
+                raise UsageError(f"path {pattern!s:.80}: the trace has no such tensor; `mirada trace` lists them all")
+        return found
 
     def attend(self, text: Any, /, target: str | None = None, **options: Any) -> Attention:
         """What each token of a text looks at, in every layer and head: of what the model generates, or of `target`.

@@ -118,7 +118,7 @@ def test_correlations_are_word_by_word_and_on_average() -> None:
     values = found.as_dict()
     assert values["correlation"]["leave-out"] == {"words": [1.0, None], "mean": 1.0, "same_first": 0.5}
     assert values["measures"]["gradient"] == (-found.attention).tolist()
-    assert [line.split() for line in found.as_text().splitlines()[1:]] == [
+    assert [line.split() for line in found.as_text().splitlines()[2:]] == [
         ["x", "a", "a", "a", "+1.00", "+1.00"],
         ["y", "c", "a", "c", "–", "+1.00"],
         ["mean", "+1.00", "+1.00"],

@@ -13,7 +13,7 @@ from PIL import Image
 
 from mirada.errors import UsageError
 from mirada.inspection.attention import Attention, AttentionMap
-from mirada.inspection.drawing import boxes, draw_heads, headed, label
+from mirada.inspection.drawing import Heading, boxes, draw_heads, headed, label
 from mirada.inspection.figures import MAX_CELLS
 from mirada.inspection.patches import lit
 from mirada.inspection.trace import Image as Seen
@@ -57,15 +57,15 @@ def test_a_matrix_is_the_average_with_its_values() -> None:
     found = an_attention(["a", "b"], ["x", "y", "z"])
     said = texts_of(found.figure("matrix"))
     for weight in found.mean.ravel():
-        assert f"{100 * weight:.0f}" in said
-    assert "attention weight, the mean of all 6 heads; a row sums to 1" in said
+        assert f"{weight:.2f}".removeprefix("0") in said
+    assert "attention weight in decoder.cross, the mean of all 6 heads; a row sums to 1" in said
 
 
 def test_a_picture_of_one_head_says_which() -> None:
     one = an_attention(["t"] * 5, ["s"] * 4).select("decoder.cross", layer=1, head=2).main
     for averaged in (False, True):
-        figure = draw_heads(one, ("a", "b"), str, averaged)
-        assert "attention weight, layer 1, head 2; a row sums to 1" in texts_of(figure)
+        figure = draw_heads(one, Heading("a", "b"), str, averaged)
+        assert "attention weight in decoder.cross, layer 1, head 2; a row sums to 1" in texts_of(figure)
 
 
 def test_lines_are_as_dark_as_the_average_weight() -> None:
@@ -80,9 +80,10 @@ def test_lines_are_as_dark_as_the_average_weight() -> None:
 
 def test_titles_and_labels_are_what_people_wrote() -> None:
     shown = str
-    assert headed(("el gato", "the cat"), 10, shown) == "el gato\n→ the cat"
-    assert headed(("el gato", None), 10, shown) == "el gato"
-    assert max(map(len, headed(("palabra " * 50, "word"), 3, shown).splitlines())) <= 36
+    assert headed(Heading("el gato", "the cat"), 10, shown) == "el gato\n→ the cat"
+    assert headed(Heading("el gato"), 10, shown) == "el gato"
+    assert headed(Heading("a", "b", ("scale", "encoder.0")), 10, shown).splitlines()[-1] == "without scale, encoder.0"
+    assert max(map(len, headed(Heading("palabra " * 50, "word"), 3, shown).splitlines())) <= 36
     assert label(" gato") == "▁gato"
     assert label("") == "∅"
     assert label("p" * 30) == "p" * 23 + "…"

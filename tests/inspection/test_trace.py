@@ -223,7 +223,7 @@ def test_an_unknown_switch_is_refused_at_once(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["encoder.9", "decoder.0.cross.2", "encoder.0.add_cross", "decoder.2"])
 def test_a_switch_that_a_model_lacks_is_refused_by_name_when_it_is_used(trained: TranslationModel, name: str) -> None:
-    with mirada.without(name), pytest.raises(UsageError, match=f"switch .*=(?:.*){name}: transformer has"):
+    with mirada.without(name), pytest.raises(UsageError, match=f"without {name}: transformer has"):
         trained.translate("el gato")
     build, text = MODELS["gru, numbers"]
     tagger = build()

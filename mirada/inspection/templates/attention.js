@@ -35,6 +35,7 @@ function choosePart() {
   const before = $("part").value, names = hypothesis.parts.map((part) => part.name);
   fill($("part"), names, names, names.includes(before) ? before : hypothesis.main);
   $("title").textContent = hypothesis.output === null ? hypothesis.text : `${hypothesis.text} → ${hypothesis.output}`;
+  $("without").textContent = hypothesis.without.length ? `without ${hypothesis.without.join(", ")}` : "";
   chooseLayer();
 }
 

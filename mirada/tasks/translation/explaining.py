@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
-from mirada.errors import UsageError
-from mirada.inspection.alignment import Alignment, Breaks, Linking, Reading
-from mirada.metrics.alignment import Gold, parse_links
+from mirada.errors import DataError, UsageError, counted
+from mirada.inspection.alignment import Alignment, Breaks, Linking, Reading, word_spans
+from mirada.metrics.alignment import NO_LINKS, Gold, parse_links
 from mirada.tasks.model import DecodeOptions, check_choice, check_text, evenly
 from mirada.tasks.translation.alignment import METHODS, SAMPLE, Aligner, Pair, Place, Ranking
 
@@ -26,12 +27,12 @@ class Explaining:
         self,
         pairs: Pair | Iterable[Pair],
         *,
-        gold: Sequence[GoldLike] | None = None,
+        gold: GoldLike | Sequence[GoldLike] | None = None,
         by: str = "attention",
         layer: Place = None,
         head: Place = None,
         row: str | None = None,
-        links: Linking = "grow",
+        links: Linking | None = None,
         threshold: float | None = None,
         word_breaks: Breaks = "spaces",
         to: str | None = None,
@@ -40,18 +41,18 @@ class Explaining:
 
         `by` is attention, or leave-out: slower, and better. The layer and the head (from 0, or "mean") and the row
         ("chosen", or "fed-in") that are not given are chosen on a sample of the pairs: by AER with `gold` (an alignment
-        for each pair), else by their agreement with leaving words out. `links` and `threshold`: see
-        `mirada.inspection.alignment.link`. Words end at spaces, or also at punctuation. `to` is the target
-        language, for a model of two directions.
+        for each pair), else by their agreement with leaving words out. `links` ("grow" if nothing is said) or a
+        `threshold`: see `mirada.inspection.alignment.link`. Words end at spaces, or also at punctuation. `to` is the
+        target language, for a model of two directions.
         """
         given = check_pairs(pairs)
-        truth = None if gold is None else check_gold(gold, len(given))
         check_linking(by, links, threshold, layer, head, row)
         aligner = Aligner(cast("TranslationModel", self), word_breaks, to)
-        reading = None
+        truth = None if gold is None else check_gold(gold, given, word_breaks)
+        reading, how = None, links or "grow"
         if by == "attention":
-            reading, _ = choose(aligner, given, truth, layer, head, row, links)
-        return list(aligner.align(given, reading, links, threshold, self._count(len(given))))
+            reading, _ = choose(aligner, given, truth, layer, head, row, how)
+        return list(aligner.align(given, reading, how, threshold, self._count(len(given))))
 
     def _count(self, total: int) -> Callable[[int], None]:
         model = cast("TranslationModel", self)
@@ -66,24 +67,23 @@ class Explaining:
         layer: Place = "mean",
         head: Place = "mean",
         row: str = "chosen",
-        word_breaks: Breaks = "spaces",
         to: str | None = None,
         **decode: Unpack[DecodeOptions],
     ) -> Attribution:
         """How much each word of a translation rests on each word of its source, beside what attention shows.
 
         `methods`: leave-out (how much less likely the word becomes without the word of the source) and gradient
-        (gradient × input). `target` is the translation to explain; by default the model's own.
+        (gradient × input). `target` is the translation to explain; by default the model's own. Words are those of
+        `attend(…).select(words=True)`.
         """
         from mirada.tasks.translation.attribution import attribute
 
         model = cast("TranslationModel", self)
         check_text(text)
-        if target is None:
-            to = _guessed(model, to, text)
-            target = model.translate(text, to=to, **cast(Any, {**decode, "split": False})).text
-        aligner = Aligner(model, word_breaks, to)
-        return attribute(aligner, (text, check_text(target, "the target")), methods, aligner.among(layer, head, row)[0])
+        to = _guessed(model, to, text)
+        aligner = Aligner(model, to=to)
+        piece, (chosen, *_) = model.chosen(text, target, to=to, **decode)
+        return attribute(aligner, piece, chosen, methods, aligner.among(layer, head, row)[0])
 
 
 def _guessed(model: TranslationModel, to: str | None, text: str) -> str | None:
@@ -111,13 +111,22 @@ def choose(
 
 
 def check_linking(
-    by: str, links: str, threshold: float | None, layer: Place = None, head: Place = None, row: str | None = None
+    by: str, links: str | None, threshold: Any, layer: Place = None, head: Place = None, row: str | None = None
 ) -> None:
     """Refuse a way to align that there is not."""
     check_choice("by", by, METHODS)
-    check_choice("links", links, ("target", "both", "either", "grow"))
-    if threshold is not None and not 0 < threshold <= 1:
-        raise UsageError(f"--threshold {threshold}: is a weight above 0, and at most 1")
+    if links is not None:
+        check_choice("links", links, ("target", "both", "either", "grow"))
+    if threshold is not None:
+        if isinstance(threshold, bool) or not isinstance(threshold, Real) or not 0 < float(threshold) <= 1:
+            raise UsageError(f"--threshold {threshold!s:.40}: is a weight above 0, and at most 1")
+        if by != "attention":
+            raise UsageError(
+                f"--threshold {threshold}: is an attention weight, and {by} measures losses of log probability; "
+                "leave it out, and choose by --links"
+            )
+        if links is not None:
+            raise UsageError(f"--links {links}: --threshold {threshold} links without it; leave out one of them")
     for name, given in (("layer", layer), ("head", head), ("row", row)):
         if by != "attention" and given is not None:
             raise UsageError(f"--{name} {given}: is about attention; leave it out, or --by {by}")
@@ -139,11 +148,29 @@ def check_pairs(given: Any) -> list[Pair]:
     return found
 
 
-def check_gold(given: Sequence[GoldLike], pairs: int) -> list[Gold]:
-    """Gold alignments, one for each pair."""
-    if len(given) != pairs:
-        raise UsageError(f"there are {len(given):,} gold alignments and {pairs:,} pairs: there must be one of each")
-    return [_gold(one, f"gold alignment {number}") for number, one in enumerate(given, 1)]
+def check_gold(given: Any, pairs: Sequence[Pair], breaks: Breaks = "spaces") -> list[Gold]:
+    """Gold alignments, one for each pair, between words that it has; a single one may stand by itself."""
+    if isinstance(given, (str, Gold)):
+        given = [given]
+    if isinstance(given, bytes) or not isinstance(given, Iterable):
+        raise UsageError(f"gold must be an alignment for each pair, such as '0-0 1-2', not {given!r:.40}")
+    lines = list(given)
+    if len(lines) != len(pairs):
+        counts = f"{counted(len(lines), 'gold alignment')} for {counted(len(pairs), 'pair')}"
+        raise UsageError(f"{counts}: there must be one for each pair")
+    hint = "; its words end at punctuation, too? word_breaks='punctuation'" if breaks == "spaces" else ""
+    found = []
+    for number, (line, pair) in enumerate(zip(lines, pairs, strict=True), 1):
+        where = f"gold alignment {number}"
+        try:
+            gold = _gold(line, where)
+        except (TypeError, ValueError):
+            raise UsageError(f"{where}: {line!r:.40} is none; write '0-0 1-2', or [(0, 0), (1, 2)]") from None
+        gold.check(len(word_spans(pair[0], breaks)), len(word_spans(pair[1], breaks)), where, hint)
+        found.append(gold)
+    if found and not any(gold.sure | gold.possible for gold in found):
+        raise DataError(f"gold: {NO_LINKS}")
+    return found
 
 
 def _gold(given: GoldLike, where: str) -> Gold:

@@ -10,7 +10,7 @@ from mirada.data.batching import collate_pairs
 from mirada.data.masking import MARKER, MARKERS, Masked
 from mirada.data.tokenizer import Tokenizer
 from mirada.decoding import Hypothesis
-from mirada.errors import InputError
+from mirada.errors import InputError, UsageError
 from mirada.inspection.trace import Pass
 from mirada.inspection.words import Span, Tokens, decoded_tokens, ended, read_tokens
 from mirada.tasks.model import DecodeOptions, check_filled
@@ -49,6 +49,9 @@ class Looking:
         split = target is None and model.translator.splits(config)
         piece = model.translator.sentence(text, split, way)
         if target is not None:
+            for name, value in decode.items():
+                if value is not None:
+                    raise UsageError(f"{name}={value}: a given translation is not searched for; leave {name} out")
             return piece, [given(piece, check_filled(target), model.preprocessor, model.translator.max_length)]
         return piece, [found(piece, each, model.target_tokenizer) for each in model.translator.chosen(piece, config)]
 
