@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import sys
 import time
@@ -66,11 +67,12 @@ def align(
         ),
     ] = None,
     links: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="target: one link a target word; both: those that are best both ways; either; grow: in between."
+            help="target: one link a target word; both: those that are best both ways; either; grow: in between.",
+            show_default="grow",
         ),
-    ] = "grow",
+    ] = None,
     threshold: Annotated[
         float | None, option(help="Link all words with at least this weight instead: 0.2", show_default=False)
     ] = None,
@@ -99,19 +101,20 @@ def align(
     aligner.among(*places, row)
     files = _open(model, pairs, source, target or [], from_, to, listed(columns))
     given = _Given(files, gold, aligner.breaks)
+    linking = links or "grow"
     with text_output(out) as sink, _progress(given, out is not None or not sys.stdout.isatty()) as report:
         reading = ranking = None
         if by == "attention":
             sample = given.sample
             truth = None if gold is None else [one for _, one in sample]
-            reading, ranking = choose(aligner, [pair for pair, _ in sample], truth, *places, row, links)  # type: ignore[arg-type]
+            reading, ranking = choose(aligner, [pair for pair, _ in sample], truth, *places, row, linking)  # type: ignore[arg-type]
             if heads:
-                ranking = ranking or aligner.rank([pair for pair, _ in sample], truth, [reading], links)  # type: ignore[arg-type]
-                print(ranking.as_text(), flush=True)
-            how = f", the best on a sample of {counted(ranking.pairs, 'pair')}: {ranking}" if ranking else ""
+                ranking = ranking or aligner.rank([pair for pair, _ in sample], truth, [reading], linking)  # type: ignore[arg-type]
+                print(json.dumps(ranking.as_dict()) if json_ else ranking.as_text(), flush=True)
+            how = f", chosen on a sample of {counted(ranking.pairs, 'pair')}: {ranking}" if ranking else ""
             note(f"mirada: aligned by {reading}{how}")
         shown = out is not None or not (gold or heads)
-        for alignment in given.scored(aligner.align(given.pairs(), reading, links, threshold, report)):  # type: ignore[arg-type]
+        for alignment in given.scored(aligner.align(given.pairs(), reading, linking, threshold, report)):  # type: ignore[arg-type]
             if shown:
                 sink.write(formatted(alignment, json_) + "\n")
     given.say_problems()
@@ -140,10 +143,22 @@ def _open(
     if pairs is None and source is None and not targets:
         raise UsageError("there are no pairs to align: name a file, or give --source and --target files")
     own = model.directions.pair(model.directions.find(to))
+    _check_source(model, from_, own)
     tags = from_ or own[0], to or own[1]
     settings = data_settings(() if pairs is None else pairs, source, targets, (), *tags, columns, absolute=False)
     files: PairFiles = config.build({"data": DataConfig}, {"data": settings})["data"].open()
     return files
+
+
+def _check_source(model: TranslationModel, from_: str | None, own: tuple[str | None, str | None]) -> None:
+    """Refuse sources in another language than that of the model, if it has one: not a group of them (roa, mul)."""
+    from mirada.data.language import primary
+
+    known = primary(own[0] or "")
+    if from_ is None or len(known) != 2 or primary(from_) == known:
+        return
+    other = f"; for the other direction: --to {own[0]}" if model.directions.both else ""
+    raise UsageError(f"--from {from_}: {model.path} translates from {own[0]} into {own[1]}{other}")
 
 
 @dataclass
@@ -179,7 +194,7 @@ class _Given:
 
     def _read(self) -> Iterator[tuple[Pair | None, Gold, str]]:
         """Each pair, None if it cannot be used; its gold alignment; where it stands, or what is wrong with it."""
-        from mirada.data.checks import fault, in_words
+        from mirada.data.checks import fault, of_one
         from mirada.data.text import shown_path
         from mirada.inspection.alignment import word_spans
         from mirada.metrics.alignment import Gold, read_gold
@@ -194,7 +209,7 @@ class _Given:
                 raise self._unequal(number - 1)
             where = f"{shown_path(record.file)}, line {record.line}"  # type: ignore[attr-defined]
             if reason := fault(record, longest=0):  # type: ignore[arg-type]
-                yield None, gold, f"{where}: {in_words(reason, 'pair')}"
+                yield None, gold, f"{where}: {of_one(reason)}"
                 continue
             pair = record.fields[:2]  # type: ignore[attr-defined]
             if self.gold is not None:

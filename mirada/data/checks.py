@@ -82,10 +82,34 @@ REASONS = {
 }
 """What each identifier means, the gravest first: a record that is left out counts once, for the gravest reason."""
 
+OF_ONE = {
+    "fuzzy": "is fuzzy: nobody has checked it",
+    "obsolete": "is obsolete",
+    "untranslated": "is untranslated",
+    "missing_source": "has no text in the source language",
+    "missing_target": "has no text in the target language",
+    "cell_count": "has another number of cells",
+    "not_text": "has a value that is not text",
+    "not_object": "is not a JSON object",
+    "not_array": "is not a JSON array",
+    "repeated_key": "has a key twice",
+    "invalid_unicode": "has text that is not valid Unicode",
+    "invalid_bytes": "has bytes that are not UTF-8 (of Latin-1? `iconv -f latin1 -t utf8`)",
+    "blank": "is blank",
+    "one_sided": "has one side only",
+    "too_long": f"has a text of over {LONGEST_TEXT:,} characters",
+}
+"""Why a pair cannot be read, of a single one that is named by its file and line."""
+
 
 def in_words(reason: str, noun: str = "record", nouns: str = "") -> str:
     """A reason for a person to read; one of an older version is in words already."""
     return REASONS[reason].format(noun=noun, nouns=nouns or f"{noun}s") if reason in REASONS else reason
+
+
+def of_one(reason: str, noun: str = "pair") -> str:
+    """A reason for a person to read, of a single record: has one side only."""
+    return OF_ONE.get(reason) or in_words(reason, noun)
 
 
 class CheckConfig(Section):

@@ -23,6 +23,9 @@ from mirada.metrics.score import Evaluation, Score, shown
 Links = frozenset[tuple[int, int]]
 """Pairs of words: the place in the source, the place in the target."""
 
+NO_LINKS = "has no links to compare with; write them as 0-0 1-2, a line for each pair"
+"""What is wrong with gold alignments that are all empty: whatever is found, their AER is 100 %."""
+
 _LINK = re.compile(r"([0-9]{1,6})([-?p])([0-9]{1,6})", re.ASCII)
 
 
@@ -36,9 +39,9 @@ class Gold:
 
     def check(self, sources: int, targets: int, where: str, hint: str = "") -> None:
         """Refuse a link to a word that the sentence pair has not."""
-        for source, target in sorted(self.possible):
+        for source, target in sorted(self.sure | self.possible):
             for side, place, size in (("source", source, sources), ("target", target, targets)):
-                if place >= size:
+                if not 0 <= place < size:
                     last = f"the last is word {size - 1}" if size else "it is empty"
                     raise DataError(
                         f"{where}: the link {source}-{target} names word {place} of the {side}, where {last}{hint}"
@@ -63,9 +66,14 @@ def parse_links(text: str, where: str) -> Gold:
 
 
 def read_gold(path: str | Path) -> Iterator[Gold]:
-    """The gold alignments of a file, a line each; a blank line has no links."""
+    """The gold alignments of a file, a line each; a blank line has no links, but a file has some."""
+    none = True
     for number, line in enumerate(lines(path), 1):
-        yield parse_links(line, f"{shown_path(path)}, line {number}")
+        gold = parse_links(line, f"{shown_path(path)}, line {number}")
+        none = none and not gold.possible
+        yield gold
+    if none:
+        raise DataError(f"{shown_path(path)}: {NO_LINKS}")
 
 
 def pharaoh(links: Iterable[tuple[int, int]]) -> str:
@@ -108,16 +116,15 @@ class AlignmentCounts:
 
     def scores(self, notes: tuple[str, ...] = ()) -> AlignmentScores:
         """AER, precision and recall in per cent."""
-        counts = f"found:{self.found}|sure:{self.sure}|possible:{self.possible}"
-        hits = f"sure:{self.hit_sure}|possible:{self.hit_possible}"
+        found, sure, possible = f"found:{self.found}", f"sure:{self.sure}", f"possible:{self.possible}"
+        hit_sure, hit_possible = f"found and sure:{self.hit_sure}", f"found and possible:{self.hit_possible}"
+        aer = "|".join((found, sure, possible, hit_sure, hit_possible))
         return AlignmentScores(
             size=self.pairs,
             scores=(
-                Score("AER", self.aer, f"{counts}|right {hits}", lower_is_better=True),
-                Score(
-                    "precision", percent(self.hit_possible, self.found), f"right:{self.hit_possible}|of:{self.found}"
-                ),
-                Score("recall", percent(self.hit_sure, self.sure), f"right:{self.hit_sure}|of:{self.sure}"),
+                Score("AER", self.aer, aer, lower_is_better=True),
+                Score("precision", percent(self.hit_possible, self.found), f"{hit_possible}|{found}"),
+                Score("recall", percent(self.hit_sure, self.sure), f"{hit_sure}|{sure}"),
             ),
             notes=notes,
         )

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import mirada
+from mirada.data.checks import OF_ONE, REASONS
 from mirada.tasks.translation.model import TranslationModel
 from tests import toy
 from tests.command import refused, run
@@ -28,7 +29,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 def test_a_line_of_links_for_each_pair(trained: TranslationModel, files: tuple[Path, Path], tmp_path: Path) -> None:
     done = run("align", trained.path, files[0], "--out", tmp_path / "out.align")
     assert done.returncode == 0, done.stderr
-    assert "the best on a sample of 30 pairs: agreement" in done.stderr
+    assert "chosen on a sample of 30 pairs: agreement" in done.stderr
     written = (tmp_path / "out.align").read_text(encoding="utf-8")
     assert len(written.splitlines()) == len(PAIRS)
     assert written == run("align", trained.path, files[0]).stdout
@@ -51,6 +52,21 @@ def test_gold_prints_scores_and_heads_a_table(
     assert found["scores"][0]["value"] < 25
     assert found["notes"][0].startswith("aligned by layer 0, ")
     assert best["notes"] == ["aligned by leaving words out"]
+
+
+def test_heads_as_json_is_json_alone(trained: TranslationModel, files: tuple[Path, Path], tmp_path: Path) -> None:
+    heads = ("align", trained.path, files[0], "--heads", "--json")
+    ranking, scores = map(json.loads, run(*heads, "--gold", files[1]).stdout.splitlines())
+    assert (ranking["measure"], ranking["pairs"], scores["size"]) == ("AER", 30, 30)
+    assert [row["value"] for row in ranking["readings"]] == sorted(row["value"] for row in ranking["readings"])
+    assert {"layer", "head", "row", "value"} == set(ranking["chosen"])
+    assert ranking["chosen"] in ranking["readings"]
+    out = tmp_path / "out.jsonl"
+    (blind,) = map(json.loads, run(*heads, "--out", out).stdout.splitlines())
+    assert blind["measure"] == "agreement"
+    assert len([json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]) == 30
+    (one,) = map(json.loads, run(*heads, "--layer", "0", "--head", "1", "--row", "chosen").stdout.splitlines())
+    assert one["readings"] == [one["chosen"]]
 
 
 def test_its_own_links_as_gold_have_no_errors(
@@ -93,10 +109,24 @@ def test_lines_keep_their_numbers(trained: TranslationModel, tmp_path: Path) -> 
     lines = done.stdout.splitlines()
     assert [bool(line) for line in lines] == [True, *[False] * 14, True]
     said = [line for line in done.stderr.splitlines() if "left empty" in line]
-    assert f"{path}, line 2: lines with one side only" in said[0]
+    assert f"{path}, line 2: has one side only; its line is left empty" in said[0]
     assert f"{path}, line 3: its source has" in said[1]
     assert said[-1] == "mirada: 4 more lines left empty likewise"
     assert done.returncode == 0
+
+
+def test_why_a_pair_is_left_out_is_said_of_one(trained: TranslationModel, tmp_path: Path) -> None:
+    path = tmp_path / "pairs.jsonl"
+    rows = [{"es": s, "en": t} for s, t in (*PAIRS[:2], (" ", ""))]
+    path.write_text("".join(json.dumps(row) + "\n" for row in [*rows, [1], {"es": "a", "en": 1}]), encoding="utf-8")
+    done = run("align", trained.path, path, "--layer", "0", "--head", "1", "--row", "chosen")
+    said = [line.partition(", line ")[2] for line in done.stderr.splitlines() if "left empty" in line]
+    assert [line.partition(";")[0] for line in said] == [
+        "3: is blank",
+        "4: is not a JSON object",
+        "5: has a value that is not text",
+    ]
+    assert set(OF_ONE) < set(REASONS)
 
 
 def test_what_is_wrong_with_gold(trained: TranslationModel, files: tuple[Path, Path], tmp_path: Path) -> None:
@@ -117,6 +147,7 @@ def test_what_is_wrong_with_gold(trained: TranslationModel, files: tuple[Path, P
         "\n".join([LINES[0], "0-40", *LINES[2:]]) + "\n", "--word-breaks", "punctuation"
     )
     assert "no.align" in refused("align", trained.path, pairs, "--gold", tmp_path / "no.align")
+    assert f"{path}: has no links to compare with" in said("\n" * len(LINES))
 
 
 def test_what_is_refused(trained: TranslationModel, files: tuple[Path, Path], tmp_path: Path) -> None:
@@ -131,9 +162,27 @@ def test_what_is_refused(trained: TranslationModel, files: tuple[Path, Path], tm
     assert "--heads: is about attention" in refused(
         "align", trained.path, pairs, "--heads", "--by", "leave-out", code=2
     )
+    threshold = ("align", trained.path, pairs, "--threshold", "0.2")
+    assert "--threshold 0.2: is an attention weight, and leave-out measures losses" in refused(
+        *threshold, "--by", "leave-out", code=2
+    )
+    assert "--links grow: --threshold 0.2 links without it" in refused(*threshold, "--links", "grow", code=2)
+    assert f"--from fr: {trained.path} translates from es into en" in refused(
+        "align", trained.path, pairs, "--from", "fr", code=2
+    )
     empty = tmp_path / "empty.tsv"
     empty.write_text("\t\n", encoding="utf-8")
     assert "has no sentence pairs to align" in refused("align", trained.path, empty)
+
+
+def test_the_source_language_is_that_of_the_direction(
+    trained: TranslationModel, both_ways: TranslationModel, files: tuple[Path, Path]
+) -> None:
+    options = ("--layer", "0", "--head", "1", "--row", "chosen")
+    assert run("align", trained.path, files[0], "--from", "es-MX", *options).returncode == 0
+    assert "--from en: " in (said := refused("align", both_ways.path, files[0], "--from", "en", code=2))
+    assert "for the other direction: --to es" in said
+    assert run("align", both_ways.path, files[0], "--from", "en", "--to", "es", *options).returncode == 0
 
 
 def test_a_model_without_attention(files: tuple[Path, Path], toy_tsv: Path, tmp_path: Path) -> None:
@@ -146,15 +195,16 @@ def test_a_model_without_attention(files: tuple[Path, Path], toy_tsv: Path, tmp_
 def test_what_words_rest_on_beside_attention(trained: TranslationModel, tmp_path: Path) -> None:
     attend = ("attend", trained.path, "el gato ve el tren", "--attribution")
     table = run(*attend, "leave-out,gradient").stdout.splitlines()
-    assert table[0].split() == ["attention", "leave-out", "gradient", "ρ", "leave-out", "ρ", "gradient"]
-    assert [line.split()[0] for line in table[1:]] == ["the", "cat", "sees", "the", "train", "mean"]
+    assert table[0].startswith("el gato ve el tren → ")
+    assert table[1].split() == ["attention", "leave-out", "gradient", "ρ", "leave-out", "ρ", "gradient"]
+    assert [line.split()[0] for line in table[2:]] == ["the", "cat", "sees", "the", "train", "mean"]
     for name in ("maps.svg", "maps.png", "maps.json"):
         assert run(*attend, "gradient", "--out", tmp_path / name).returncode == 0
     found = json.loads((tmp_path / "maps.json").read_text(encoding="utf-8"))
     assert list(found["measures"]) == ["gradient"]
     assert found["source"] == ["el", "gato", "ve", "el", "tren"]
     given = run(*attend, "gradient", "--target", "the dog", "--layer", "0", "--head", "1").stdout
-    assert [line.split()[0] for line in given.splitlines()[1:]] == ["the", "dog", "mean"]
+    assert [line.split()[0] for line in given.splitlines()[2:]] == ["the", "dog", "mean"]
     assert "--attribution magic: there are leave-out, gradient" in refused(*attend, "magic", code=2)
     assert "--part encoder: does not go with --attribution" in refused(*attend, "gradient", "--part", "encoder", code=2)
     assert "--head 9: " in refused(*attend, "gradient", "--head", "9", code=2)

@@ -86,6 +86,22 @@ def test_a_gold_file_may_be_packed_and_have_lines_without_links(tmp_path: Path) 
     assert list(read_gold(path)) == [parse_links(text, "") for text in ("0-0", "", "1?2")]
 
 
+@pytest.mark.parametrize("content", ["", "\n\n", " \n"])
+def test_a_gold_file_without_links_is_refused(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "gold.align"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(DataError, match=r"gold\.align: has no links to compare with; write them as 0-0 1-2"):
+        list(read_gold(path))
+
+
+def test_signatures_name_the_counts() -> None:
+    gold = [parse_links("0-0 1-1 2?2 3-3", "here")]
+    aer, precision, recall = evaluate_links([frozenset({(0, 0), (1, 1), (2, 2), (0, 1)})], gold).scores
+    assert aer.signature == "found:4|sure:3|possible:4|found and sure:2|found and possible:3"
+    assert (precision.signature, recall.signature) == ("found and possible:3|found:4", "found and sure:2|sure:3")
+    assert aer.value == pytest.approx(100 * (1 - 5 / 7))
+
+
 @pytest.mark.parametrize(
     ("line", "says"),
     [
@@ -98,3 +114,5 @@ def test_links_beyond_the_sentence_are_refused(line: str, says: str) -> None:
     with pytest.raises(DataError, match=f"here: {says}; try this"):
         gold.check(3, 2, "here", "; try this")
     gold.check(4, 3, "here")
+    with pytest.raises(DataError, match="names word -1 of the source"):
+        Gold(frozenset({(-1, 0)})).check(3, 3, "here")

@@ -2,15 +2,16 @@
 
 With a gold alignment the best reading is that of the lowest AER on a sample. Without one it is that whose links agree
 most with another view of the same model: leave a word of the source out, and see which words of the target become less
-likely (Li et al. 2019, "On the Word Alignment from Neural Machine Translation": prediction difference). What was
-compared is in docs/alignment.md.
+likely (Li et al. 2019, "On the Word Alignment from Neural Machine Translation": prediction difference). The best of
+many on a small sample is mostly luck: of those that it cannot tell apart, the one that averages most heads is taken
+(`_steady`). What was compared is in docs/alignment.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -57,6 +58,8 @@ REMOVALS = 60
 """Pairs that they are compared on without a gold alignment, each once for every word of its source."""
 LONGEST_SAMPLED = 60
 """Words on either side of such a pair."""
+FEW = 50
+"""Target words, or links, below which a sample tells no reading from another."""
 
 Pair = tuple[str, str]
 METHODS = ("attention", "leave-out")
@@ -121,7 +124,8 @@ class Sides:
     @property
     def texts(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The words of both."""
-        one, other = (tuple(side.text[start:end] for start, end in side.words) for side in (self.source, self.target))
+        sides = self.source, self.target
+        one, other = (tuple(side.text[slice(*word)].strip() for word in side.words) for side in sides)
         return one, other
 
 
@@ -143,7 +147,7 @@ class Ranking:
     pairs: int
     """How many were compared."""
     chosen: Ranked
-    """The first; by agreement, of all that are as good within its standard error the one that averages most heads."""
+    """Of those that the sample cannot tell from the first, the one that averages most heads."""
 
     def __str__(self) -> str:
         return f"{self.measure} {self.chosen.value:.1f}%"
@@ -156,6 +160,11 @@ class Ranking:
             chosen = "  ← chosen" if row is self.chosen else ""
             rows.append(f"{row.value:9.2f}  {about['layer']:>5}  {about['head']:>4}  {about['row']}{chosen}")
         return "\n".join(rows)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The ranking as plain values."""
+        chosen, *rows = ({**row.reading.as_dict(), "value": round(row.value, 2)} for row in (self.chosen, *self.rows))
+        return {"measure": self.measure, "pairs": self.pairs, "chosen": chosen, "readings": rows}
 
 
 class Aligner:
@@ -289,7 +298,8 @@ class Aligner:
         if row not in (None, *ROWS):
             raise UsageError(f"--row {row!s:.40}: there are {', '.join(ROWS)}")
         if layer == MEAN and head not in (None, MEAN):
-            raise UsageError(f"--head {head}: is a head of one layer; name that layer, or leave out --layer {MEAN}")
+            which = f"--layer 0 to {self.layers - 1}" if self.layers > 1 else "--layer 0"
+            raise UsageError(f"--head {head}: is a head of one layer; give --layer as well ({which})")
         found = [one for one in readings(self.layers, self.heads) if row in (None, one.row)]
         if layer is not None:
             found = [one for one in found if one.layer == self._place(layer, self.layers)]
@@ -324,14 +334,16 @@ class Aligner:
                 agreed += [(weights.read(one)[0].argmax(1) == most).sum() for one in among]
             rows = [Ranked(one, 100.0 * float(each) / max(1, words)) for one, each in zip(among, agreed, strict=True)]
             rows.sort(key=lambda row: -row.value)
-            return Ranking(tuple(rows), "agreement", len(fit), _steady(rows, words))
+            return Ranking(tuple(rows), "agreement", len(fit), _steady(rows, rows[0].value / 100, words))
         counts = [AlignmentCounts() for _ in among]
         for place, weights in self.weights([sides[n] for n in fit]):
             for count, one in zip(counts, among, strict=True):
                 count.add(link(*weights.read(one), how), gold[fit[place]])
         rows = [Ranked(one, count.aer) for one, count in zip(among, counts, strict=True)]
         rows.sort(key=lambda row: row.value)
-        return Ranking(tuple(rows), "AER", len(fit), rows[0])
+        best = min(counts, key=lambda count: count.aer)
+        links = (best.found + best.sure) / 2  # 1 − AER = (|A ∩ S| + |A ∩ P|) / (|A| + |S|): a sure one counts twice
+        return Ranking(tuple(rows), "AER", len(fit), _steady(rows, 1 - best.aer / 100, links))
 
     # ── leaving words out ─────────────────────────────────────────────────────────────────────────────────────────
 
@@ -365,13 +377,17 @@ class Aligner:
         return found
 
 
-def _steady(rows: Sequence[Ranked], words: int) -> Ranked:
-    """Of the rows that agree as well as the first, within its standard error, the one that averages most heads."""
-    share = rows[0].value / 100
-    least = 100 * (share - np.sqrt(share * (1 - share) / max(1, words)))
-    return max(
-        (row for row in rows if row.value >= least), key=lambda row: (row.reading.layer, row.reading.head).count(None)
-    )
+def _steady(rows: Sequence[Ranked], p: float, n: float) -> Ranked:
+    """Of the rows that a sample cannot tell from the first, the one that averages most heads.
+
+    The first is right in a share p of n words or links. As good are rows down to Wilson's bound, of one standard error:
+    least = (p + 1/2n − √(p (1 − p)/n + 1/4n²)) / (1 + 1/n); and all where n < FEW: one of many is then ahead by luck.
+    """
+    near = list(rows)
+    if n >= FEW:
+        least = (p + 1 / (2 * n) - np.sqrt(p * (1 - p) / n + 1 / (4 * n * n))) / (1 + 1 / n)
+        near = [row for row in rows if abs(row.value - rows[0].value) <= 100 * (p - least)]
+    return max(near, key=lambda row: (row.reading.layer, row.reading.head).count(None))
 
 
 def by_word(values: Weights, side: Side) -> Weights:
