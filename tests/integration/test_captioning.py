@@ -113,12 +113,12 @@ def test_captions_come_out_in_order_with_their_faults(model: CaptionModel, table
 
 
 def test_it_shows_where_it_looked(model: CaptionModel, table: Path, tmp_path: Path) -> None:
-    gaze = model.attend(table.parent / "0.png")
-    assert gaze.output == model.caption(table.parent / "0.png").text
-    assert gaze.weights.shape == (1, 2, 4, 4)  # three words and the end, four patches
-    assert gaze.weights.sum(-1) == pytest.approx(1, abs=1e-5)
-    assert gaze.mean.shape == (4, 4)
-    assert gaze.main.keys.pieces == ("0,0", "0,1", "1,0", "1,1")
+    seen = model.attend(table.parent / "0.png")
+    assert seen.output == model.caption(table.parent / "0.png").text
+    assert seen.weights.shape == (1, 2, 4, 4)  # three words and the end, four patches
+    assert seen.weights.sum(-1) == pytest.approx(1, abs=1e-5)
+    assert seen.mean.shape == (4, 4)
+    assert seen.main.keys.pieces == ("0,0", "0,1", "1,0", "1,1")
     done = run("caption", model.path, table.parent / "0.png", "--look", tmp_path / "look.png", *ONE)
     assert done.returncode == 0, done.stderr
     drawn = np.asarray(Image.open(tmp_path / "look.png").convert("L"))

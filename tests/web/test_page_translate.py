@@ -109,7 +109,7 @@ def test_beam_search_is_gone_through_step_by_step(page_file: Path, browser: Brow
         totals = numbers(page, ".candidates tbody td:nth-child(5)")
         assert totals == sorted(totals, reverse=True)
         expect(page.locator(".why")).to_contain_text("6 candidates; kept 3")
-        expect(rows.nth(fates.index("dropped"))).to_contain_text("only 3 go on")
+        expect(rows.nth(fates.index("dropped"))).to_contain_text("only 3 continue")
         page.get_by_role("button", name="One step back").click()
         expect(counter).to_have_text(f"step 1 of {steps}")
         page.get_by_role("button", name="Play").click()

@@ -135,7 +135,7 @@ export const walkEnglish = {
   "walk.probabilities": "Probabilities",
   "walk.probabilities.text": "A softmax over all {C} scores: they become probabilities that add up to 1.",
   "walk.chosen": "The chosen token",
-  "walk.chosen.text": "The marked token is what the translation goes on with. Beam search looks at whole sentences, so it need not be the likeliest one here.",
+  "walk.chosen.text": "The marked token is what the translation continues with. Beam search looks at whole sentences, so it need not be the likeliest one here.",
   "walk.chosen_word": "The likeliest token",
   "walk.chosen_word.text": "What the model expects here, most likely first.",
   "walk.chosen_class": "The answer",
