@@ -81,6 +81,7 @@ def ours(options: argparse.Namespace, minutes: float, dev: Path, test: Path, mor
         "seconds": round(seconds, 1),
         "parameters": model.parameters,
         "steps": model.card["training"]["steps"],
+        "dev": {score["name"]: round(score["value"], 2) for score in model.card["scores"]["scores"]},
         "options": more,
         "translations": [translation.text for translation in found],
     }

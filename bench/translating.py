@@ -2,14 +2,16 @@
 
     python -m bench translating es-en test.tsv [--sentences 1000] [--rounds 3]
 
-The engines alternate. "direct" is CTranslate2 without Mirada, given the same tokens in batches of its own choice: what
-is lost to splitting, tokenizing and batching shows in the ratio.
+The engines alternate, and so do two peers with the same weights. "transformers" is what `mirada export` writes, with
+`generate` on batches of sentences of similar length. "ctranslate2, direct" is CTranslate2 without Mirada, given the
+same tokens in batches of its own choice: what is lost to splitting, tokenizing and batching shows in the ratio.
 """
 
 from __future__ import annotations
 
 import argparse
 import statistics
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,13 +21,17 @@ import torch
 
 import mirada
 from mirada.contracts import EOS
+from mirada.data.batching import similar
 from mirada.data.sources import DataConfig
 from mirada.device import keep_memory
 from mirada.engines.ctranslate2 import PATIENCE, CTranslate2Engine
+from mirada.exchange.export import export_bundle
 from mirada.metrics.translation import bleu, bleu_tokenizer
 from mirada.tasks.translation.data import read_examples
 from mirada.tasks.translation.model import TranslationModel
 
+TOKENS = 1024
+"""Source tokens in a batch of transformers."""
 ENGINES: dict[str, dict[str, Any]] = {
     "torch": {"engine": "torch"},
     "torch, bfloat16": {"engine": "torch", "precision": "bfloat16"},
@@ -49,6 +55,29 @@ def direct(model: TranslationModel, texts: Sequence[str]) -> Callable[[], list[s
     return translate
 
 
+def exported(model: TranslationModel, texts: Sequence[str], folder: Path) -> Callable[[], list[str]]:
+    """transformers with the same weights."""
+    export_bundle(model.path, folder)
+    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer  # the tests install it
+
+    words: Any = AutoTokenizer.from_pretrained(folder)
+    network: Any = AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
+
+    @torch.inference_mode()
+    def translate() -> list[str]:
+        found = [""] * len(texts)
+        lengths = [len(ids) for ids in words(list(texts)).input_ids]
+        for group in similar(lengths, TOKENS):
+            batch = words([texts[number] for number in group], padding=True, return_tensors="pt")
+            longest = 3 * batch.input_ids.shape[1] + 20  # as decode.max_ratio
+            said = network.generate(**batch, num_beams=5, max_new_tokens=longest)
+            for number, text in zip(group, words.batch_decode(said, skip_special_tokens=True), strict=True):
+                found[number] = text
+        return found
+
+    return translate
+
+
 def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench translating")
     parser.add_argument("bundle", type=Path)
@@ -66,6 +95,8 @@ def main(arguments: Sequence[str]) -> None:
         for name, model in models.items()
     }
     runs["ctranslate2, direct"] = direct(models["ctranslate2"], sources)
+    with tempfile.TemporaryDirectory(prefix="mirada-bench-") as folder:
+        runs["transformers"] = exported(first, sources, Path(folder) / "exported")
     texts: dict[str, list[str]] = {}
     seconds: dict[str, list[float]] = {name: [] for name in runs}
     for round_ in range(options.rounds + 1):
@@ -82,4 +113,11 @@ def main(arguments: Sequence[str]) -> None:
             f"{name:20} {statistics.median(speeds):7.1f} sentences/s ({min(speeds):.1f} to {max(speeds):.1f})   "
             f"{equal:,} of {len(sources):,} texts equal torch's   BLEU {bleu(found, references, kind):.2f}"
         )
+    for name, peer in (
+        ("torch", "transformers"),
+        ("ctranslate2", "transformers"),
+        ("ctranslate2", "ctranslate2, direct"),
+    ):
+        ratios = sorted(b / a for a, b in zip(seconds[name], seconds[peer], strict=True))
+        print(f"{name} : {peer}   ratio {statistics.median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})")
     print(f"{torch.get_num_threads()} thread(s)")
