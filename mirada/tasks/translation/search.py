@@ -25,6 +25,8 @@ from mirada.tasks.translation.pieces import Piece
 _WORD = re.compile(r"(?<!\S)[^\W\d_]{4,}(?![\w'’-])")
 SCORED = 8192
 """Tokens of pairs that are scored at a time."""
+LONGER = 1.3
+"""How much longer than a translation that lacks markers one that has them may be, apart from the markers."""
 NO_REPEAT = 3
 """Tokens in a row that a translation may not repeat, once it has looped."""
 
@@ -118,14 +120,15 @@ class Search:
                 self._improve(piece, best)
 
     def _force(self, pieces: Sequence[Piece], config: DecodeConfig) -> None:
-        """Search for translations that have the markers of their sources, however unlikely these are."""
-        sought = [
-            Sought(
-                piece.ids, piece.prefix, limit, NEVER, Constraints(self._markers[: len(piece.masked.spans)], speller)
-            )
-            for speller in [Speller(self.target)]
-            for piece, limit in zip(pieces, self._limits(pieces, config), strict=True)
-        ]
+        """Search for translations that have the markers of their sources, however unlikely these are.
+
+        They are hardly longer than those that lack them.
+        """
+        speller, sought = Speller(self.target), []
+        for piece, most in zip(pieces, self._limits(pieces, config), strict=True):
+            markers = self._markers[: len(piece.masked.spans)]
+            limit = min(most, int(LONGER * len(piece.tokens)) + 2 * len(markers) + 5)
+            sought.append(Sought(piece.ids, piece.prefix, limit, NEVER, Constraints(markers, speller)))
         constrained.search(self.engine, sought, config)
         for piece, one in zip(pieces, sought, strict=True):
             self._improve(piece, one.ended)
