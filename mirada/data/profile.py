@@ -64,7 +64,7 @@ class Profile:
     stopped: float = 0.0
     """The share of texts that end with a mark such as a full stop."""
     words: int = 0
-    """How many words nearly all texts have at most; 0 if that is not known."""
+    """How many words most texts have at most; 0 if that is not known."""
     names: dict[str, str] = field(default_factory=dict, repr=False)
     """How words are usually written that have capital letters inside a sentence, by their form in small letters."""
     known: bytes = field(default=b"", repr=False)
@@ -93,7 +93,8 @@ class Profile:
         names = dict(
             [*self.names.items(), *(pair for pair in other.names.items() if not self.knows(pair[0]))][:MAX_NAMES]
         )
-        return replace(self, names=names, known=hashes.astype("<u4").tobytes())
+        words = max(self.words, other.words)
+        return replace(self, words=words, names=names, known=hashes.astype("<u4").tobytes())
 
     # ── words ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -209,8 +210,8 @@ class ProfileBuilder:
         )
 
     def _usual_length(self) -> int:
-        """The number of words that all but one in two hundred texts have at most."""
-        left = self.texts // 200
+        """The number of words that all but one in twenty texts have at most."""
+        left = self.texts // 20
         for length in sorted(self.lengths, reverse=True):
             left -= self.lengths[length]
             if left < 0:

@@ -99,6 +99,14 @@ def test_sentences_of_a_text_are_counted() -> None:
     assert PROFILE.sentences == 1
 
 
+def test_most_texts_have_at_most_so_many_words() -> None:
+    texts = [" ".join(["one"] * (1 + n % 20)) for n in range(400)]  # 20 of each length from 1 to 20
+    assert profile_of(texts).words == 19
+    assert profile_of([*texts, *[" ".join(["one"] * 50)] * 40]).words == 50
+    assert profile_of(texts).merged(profile_of(["One two."] * 9)).words == 19
+    assert profile_of(["One two."] * 9).merged(profile_of(texts)).words == 19
+
+
 def test_a_merged_profile_knows_the_words_of_both() -> None:
     both = PROFILE.merged(profile_of(["Hier wohnt Jana mit Tom.", "Dort wohnt Jana."] * 2))
     assert both.knows("jana")

@@ -184,7 +184,7 @@ class TranslationModel(Explaining, Looking, GenerativeModel):
 
     def _way(self, to: str | None) -> Way:
         """The tag and the source language of a direction."""
-        return Way(list(self.directions.tag(to)), self.directions.pair(to)[0])
+        return Way(list(self.directions.tag(to)), *self.directions.pair(to))
 
     def open_memory(self, memory: MemoryLike, to: str | None = None) -> TranslationMemory:
         """The translation memory of a file, in the languages of a direction."""

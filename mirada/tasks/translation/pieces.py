@@ -16,7 +16,7 @@ from functools import partial
 from mirada.data.language import primary
 from mirada.data.masking import Masked, Span, mask, spans, without
 from mirada.data.normalize import nfc
-from mirada.data.profile import Case, Profile, in_case
+from mirada.data.profile import CASED, Case, Profile, in_case
 from mirada.data.sentences import sentences
 from mirada.tasks.translation.glossary import Required
 from mirada.tasks.translation.markup import MAX_TAGS, NO_TAGS, TAG, Tags, pairs, take_out
@@ -26,6 +26,7 @@ Find = Callable[[str], list[Required]]
 """Finds the terms of a glossary in a sentence."""
 STOPPED = 0.7
 """The share of texts with a mark at their end from which that is the rule."""
+_WORD = re.compile(r"[^\W\d_]+")
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,8 @@ class Way:
     """The ids before every source that tell a model of two directions which it is."""
     language: str | None = None
     """The language of the sources, if it is known."""
+    into: str | None = None
+    """That of the translations."""
 
 
 ONE_WAY = Way()
@@ -58,6 +61,10 @@ class Piece:
     """What a translation memory has for it."""
     open_ended: bool = False
     """Whether it has no mark at its end although texts usually have one: then its translation has no full stop."""
+    inner: bool = False
+    """Whether it begins inside a sentence: then its translation begins with a small letter if it does."""
+    cut: bool = False
+    """Whether it ends inside a sentence: then its translation ends without a mark if it does."""
     case: Case | None = None
     tag: Sequence[int] = ()
     """The ids before those of its text, which tell the direction."""
@@ -78,10 +85,21 @@ class Piece:
 
     def finish(self, text: str) -> str:
         """A translation of the masked text as one of the piece: in its case, with its spans and tags."""
-        if self.open_ended and text.endswith(".") and not text.endswith(".."):
+        ends = (".", "!", "?") if self.cut else "."
+        if self.open_ended and text.endswith(ends) and not text.endswith(".."):
             text = text[:-1]
         text = self.masked.restore(in_case(text, self.case))
+        if self.inner and self.case is None:
+            text = self._continued(text)
         return TAG.sub(lambda found: self.tags.texts[ord(found[0]) - 0xE100], text) if self.tags.texts else text
+
+    def _continued(self, text: str) -> str:
+        """A translation with a small letter at its beginning if the source has one, but for I and words of the source,
+        which are names."""
+        first, letter = _WORD.search(text), next(filter(str.isalpha, self.source), "")
+        if not first or not letter.islower() or not first[0].istitle() or len(first[0]) == 1 or first[0] in self.source:
+            return text
+        return text[: first.start()] + first[0].lower() + text[first.end() :]
 
     @property
     def remembered(self) -> str | None:
@@ -124,11 +142,23 @@ class Cutter:
         return None if case == "title" else case
 
     def piece(
-        self, number: int, text: str, start: int, end: int, case: Case | None = None, terms: Find | None = None
+        self,
+        number: int,
+        text: str,
+        start: int,
+        end: int,
+        case: Case | None = None,
+        terms: Find | None = None,
+        inner: bool = False,
+        cut: bool = False,
     ) -> Piece:
-        """The part [start, end) of a text as the model reads it; `case` is that of the text, if it is unusual."""
+        """The part [start, end) of a text as the model reads it; `case` is that of the text, if it is unusual.
+
+        `inner` and `cut` tell whether it begins and ends inside a sentence.
+        """
         source, profile = nfc(text[start:end]), self.profile
-        case = case or (profile.case_of(without(source, spans(source))) if profile else None)
+        if case is None and profile and not (inner or cut):  # of a clause it is that of the sentence
+            case = profile.case_of(without(source, spans(source)))
         names = self._unknown(source, terms) if self.masks and case is None else None
         found = spans(source, names)
         if not self.masks:  # tags need no markers
@@ -139,7 +169,10 @@ class Cutter:
             masked = Masked(profile.sentence_case(masked.text), masked.spans)
         plain, taken = take_out(masked.text, tags)
         open_ended = bool(profile and profile.stopped > STOPPED) and plain[-1:].isalnum()
-        return Piece(number, start, end, source, Masked(plain, masked.spans), taken, None, open_ended, case)
+        if inner and case is None and profile and profile.capitalized >= CASED:
+            plain = plain[:1].upper() + plain[1:]  # as a sentence begins
+        marked = Masked(plain, masked.spans)
+        return Piece(number, start, end, source, marked, taken, None, open_ended, inner, cut, case)
 
     def _unknown(self, source: str, terms: Find | None) -> Callable[[str, int], bool] | None:
         """Whether a word of a sentence is a name that the model does not know, and not a term of a glossary."""

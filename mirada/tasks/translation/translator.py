@@ -9,7 +9,8 @@ from itertools import pairwise
 from typing import Any
 
 from mirada.data.checks import has_invalid_bytes
-from mirada.data.language import UNSPACED
+from mirada.data.language import UNSPACED, primary
+from mirada.data.masking import spans
 from mirada.data.profile import SEVERAL
 from mirada.data.tokenizer_learning import SYNTHETIC
 from mirada.decoding import DecodeConfig, Hypothesis
@@ -18,6 +19,7 @@ from mirada.errors import InputError
 from mirada.metrics.translation import TranslationScores
 from mirada.predictions import ranked
 from mirada.tasks.model import GeneratedText
+from mirada.tasks.translation.clauses import anywhere, between_clauses
 from mirada.tasks.translation.data import TranslationPreprocessor
 from mirada.tasks.translation.flags import FLAGS, is_copy, other_language
 from mirada.tasks.translation.memory import Match, Recall, recall
@@ -25,8 +27,8 @@ from mirada.tasks.translation.pieces import ONE_WAY, Cutter, Find, Piece, Way, s
 from mirada.tasks.translation.search import Search
 from mirada.tasks.translation.terminology import impose
 
-LONGER = 1.5
-"""How much longer than those that the model has learned from a sentence must be to be split into clauses."""
+CAPITAL_NOUNS = ("de", "lb")
+"""Languages in which any clause may begin with a capital letter."""
 LONGEST_TEXT = 1_000_000
 """Characters in a text, beyond which it is refused."""
 
@@ -168,11 +170,20 @@ class Translator:
     # ── cutting ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _cut(
-        self, texts: Sequence[str], prefix: list[int], split: bool, way: Way, terms: Find | None = None
+        self,
+        texts: Sequence[str],
+        prefix: list[int],
+        split: bool,
+        way: Way,
+        terms: Find | None = None,
+        clauses: bool = True,
     ) -> list[_Text]:
-        """Cut the texts into pieces that the model can take; `terms` of a glossary are no unknown names."""
+        """Cut the texts into pieces that the model can take; `terms` of a glossary are no unknown names.
+
+        With `split` into sentences, and with `clauses` longer ones than most that it has learned from into these.
+        """
         work = [_Text(problem=_fault(text)) for text in texts]
-        waiting = []
+        waiting, clauses = [], clauses and split
         for number, (text, found) in enumerate(zip(texts, work, strict=True)):
             if not found.problem:
                 found.mark = self._mark(text)
@@ -180,7 +191,7 @@ class Translator:
         self._encode(waiting, work)
         for piece in waiting:
             found = work[piece.text]
-            pieces = list(self._shortened(texts[piece.text], work, piece))
+            pieces = list(self._shortened(texts[piece.text], work, piece, clauses, way))
             if len(pieces) > 1 and len(piece.ids) > self.longest:
                 found.parts += len(pieces)
                 found.notes.append(
@@ -214,25 +225,31 @@ class Translator:
         ids = self.source.encode([mark[1]])[0] if mark else []
         return mark[1] if mark and len(ids) == 1 and ids[0] != self.source.unknown else ""
 
-    def _shortened(self, text: str, work: Sequence[_Text], piece: Piece) -> Iterator[Piece]:
-        """Split a piece into parts that the model takes, or that cannot be split any further."""
+    def _shortened(self, text: str, work: Sequence[_Text], piece: Piece, clauses: bool, way: Way) -> Iterator[Piece]:
+        """Split a piece into parts that the model takes and, with `clauses`, has learned to translate."""
+        small = primary(way.into or "") not in CAPITAL_NOUNS
         waiting = [piece]
         while waiting:
             piece = waiting.pop()
-            place = _middle(piece.source) if len(piece.ids) > self.longest else self._clause(piece)
+            place = self._place(piece, text[piece.start : piece.end], clauses)
             if place is None:
-                yield piece
+                yield replace(piece, inner=piece.inner and small)
                 continue
             cut = piece.start + place
-            sides = [stripped(text, piece.start, cut), stripped(text, cut, piece.end)]
-            halves = [self.cutter.piece(piece.text, text, *side) for side in sides]
+            left, right = stripped(text, piece.start, cut), stripped(text, cut, piece.end)
+            if text[left[1] - 1] in ",;:":  # it stays where it is, between the translations
+                left = stripped(text, left[0], left[1] - 1)
+            halves = [
+                self.cutter.piece(piece.text, text, *left, piece.case, inner=piece.inner, cut=True),
+                self.cutter.piece(piece.text, text, *right, piece.case, inner=True, cut=piece.cut),
+            ]
             self._encode(halves, work)
             waiting += reversed(halves)
 
     def sentence(self, text: str, split: bool, way: Way = ONE_WAY) -> Piece:
         """A text that is one sentence, as the model reads it."""
         way = Way(language=self.language) if way is ONE_WAY else way
-        (found,) = self._cut([text], [], split, way)
+        (found,) = self._cut([text], [], split, way, clauses=False)
         if len(found.pieces) != 1:
             fault = found.problem or "is empty"
             if found.pieces:
@@ -252,12 +269,13 @@ class Translator:
             first = Hypothesis(piece.tokens, log_p, score, piece.complete)
         return [first, *others]
 
-    def _clause(self, piece: Piece) -> int | None:
-        """Where to split a sentence that the model takes, but that is much longer than any it has learned from."""
-        usual = self.profile.words if self.profile else 0
-        if not usual or len(piece.source.split()) <= LONGER * usual:
-            return None
-        return _middle(piece.source, _PLACES[:-1])
+    def _place(self, piece: Piece, sentence: str, clauses: bool) -> int | None:
+        """Where to split a sentence: if the model cannot take it or, with `clauses`, it is longer than most that it has
+        learned from."""
+        if len(piece.ids) > self.longest:
+            return anywhere(sentence, spans(sentence))
+        usual = self.profile.words if self.profile and clauses else 0
+        return between_clauses(sentence, spans(sentence)) if 0 < usual < len(sentence.split()) else None
 
     # ── joining ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -332,22 +350,6 @@ def with_notes(scores: TranslationScores, found: Sequence[Translation]) -> Trans
         *note("translated in parts, longer than the model takes", parts),
     )
     return replace(scores, notes=(*scores.notes, *notes), refused=len(refused), cut=len(cut))
-
-
-# Where an overlong sentence may be split, the best places first.
-_PLACES = [re.compile(pattern) for pattern in (r"[;；]\s*", r":\s+|：\s*", r",\s+|[，、]\s*", r"\s+")]
-
-
-def _middle(sentence: str, kinds: Sequence[re.Pattern[str]] = _PLACES) -> int | None:
-    """Where to split a sentence in two: the best kind of place, in its middle half if possible."""
-    half, size = len(sentence) // 2, len(sentence)
-    found = [[place.end() for place in places.finditer(sentence) if place.end() < size] for places in kinds]
-    for reach in (size / 4, size):
-        for places in found:
-            nearest = min(places, key=lambda place: abs(place - half), default=None)
-            if nearest is not None and abs(nearest - half) <= reach:
-                return nearest
-    return None
 
 
 def joint(left: str, gap: str, right: str) -> str:

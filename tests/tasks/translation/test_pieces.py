@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from mirada.data.masking import MARKERS
@@ -98,3 +100,22 @@ def test_a_translation_of_a_text_without_a_full_stop_has_none() -> None:
     assert cut("The cat sleeps")[0].finish("El gato duerme.") == "El gato duerme"
     assert cut("The cat sleeps.")[0].finish("El gato duerme.") == "El gato duerme."
     assert cut("The cat sleeps")[0].finish("El gato duerme...") == "El gato duerme..."
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "finished"),
+    [
+        ("pero no soy de aquí", "But I am not from here.", "but I am not from here"),
+        ("pero no soy de aquí", "I am not from here!", "I am not from here"),
+        ("cuando duerme Tom", "Tom sleeps.", "Tom sleeps"),  # a name
+        ("de la USA", "USA.", "USA"),
+        ("¿Duerme el gato", "Does the cat sleep?", "Does the cat sleep"),
+        ("y así ...", "And so ...", "and so ..."),
+    ],
+)
+def test_a_clause_is_finished_like_its_source(source: str, translation: str, finished: str) -> None:
+    cutter = Cutter(replace(PROFILE, capitalized=1.0, stopped=1.0), masks=False)
+    piece = cutter.piece(0, source, 0, len(source), inner=True, cut=True)
+    assert piece.masked.text == source[0].upper() + source[1:]
+    assert piece.finish(translation) == finished
+    assert cutter.piece(0, source, 0, len(source)).finish("Yes?") != "yes"

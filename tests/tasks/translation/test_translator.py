@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import unicodedata
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
+from mirada.data.profile import Profile
 from mirada.errors import ConfigError, InputError, UsageError
 from mirada.tasks.translation.model import TranslationModel
-from mirada.tasks.translation.translator import LONGEST_TEXT, _middle, joint
+from mirada.tasks.translation.pieces import Way
+from mirada.tasks.translation.translator import LONGEST_TEXT, joint
 
 CAT, WOLF = "el gato ve el tren", "el lobo ve el libro"
 THE_CAT, THE_WOLF = "the cat sees the train", "the wolf sees the book"
@@ -88,26 +89,46 @@ def test_a_sentence_that_is_too_long_is_translated_in_parts_and_it_is_said(train
     assert found[1].parts > 1
     assert any(f"it was translated in {found[1].parts} parts" in note for note in found[1].notes)
     assert (found[0].parts, found[0].notes, found[2].text) == (0, (), THE_CAT)
-    assert trained.translate(long, split=False).text == found[1].text
+    whole = trained.translate(long, split=False)
+    assert whole.problem is None
+    assert 1 < whole.parts < found[1].parts  # only as far as it must be split
 
 
-@given(st.text(st.sampled_from("ab ,;:，\t"), min_size=2, max_size=80))
-@settings(deadline=None)
-def test_a_long_sentence_is_cut_at_the_best_place(sentence: str) -> None:
-    sentence = sentence.strip()
-    place = _middle(sentence)
-    if place is None:
-        assert not any(mark in sentence[:-1] for mark in " ;\t")
-    else:
-        assert 0 < place < len(sentence)
-        assert sentence[place - 1] in " ,;:，\t"
+def of_words(model: TranslationModel, words: int, monkeypatch: pytest.MonkeyPatch) -> TranslationModel:
+    """The model, as if most of the sentences that it has learned from had at most so many words."""
+    profile = replace(model.preprocessor.profile or Profile(), words=words, capitalized=1.0, stopped=1.0)
+    monkeypatch.setattr(model.translator, "profile", profile)
+    monkeypatch.setattr(model.translator.cutter, "profile", profile)
+    return model
 
 
-def test_the_middle_semicolon_goes_before_commas_and_spaces() -> None:
-    assert _middle("aa, bbb bb; ccc ccc, dd") == len("aa, bbb bb; ")
-    assert _middle("aaa aaa, bbb bbb") == len("aaa aaa, ")
-    assert _middle("aaaa bbbb") == len("aaaa ")
-    assert _middle("aaaabbbb") is None
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("El gato ve el tren, el lobo ve el barco.", ["El gato ve el tren", "El lobo ve el barco."]),
+        ("El gato ve el tren: EL lobo; ¿el barco?", ["El gato ve el tren", "EL lobo; ¿el barco?"]),
+        ("El gato ve el tren el lobo ve el barco.", ["El gato ve el tren el lobo ve el barco."]),
+        ("El gato ve el tren.", ["El gato ve el tren."]),
+        ("EL LOBO VE EL TREN, EL LOBO VE EL BARCO.", ["El lobo ve el tren", "El lobo ve el barco."]),
+    ],
+)
+def test_a_sentence_longer_than_most_is_read_in_clauses(
+    text: str, parts: list[str], trained: TranslationModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    translator = of_words(trained, 5, monkeypatch).translator
+    way = Way(language="es", into="en")
+    assert [piece.plain for piece in translator._cut([text], [], True, way)[0].pieces] == parts
+    assert len(translator._cut([text], [], False, way)[0].pieces) == 1
+    apart = unicodedata.normalize("NFD", text.replace("gato", "gáto áéíóú"))
+    found = [piece.plain for piece in translator._cut([apart], [], True, way)[0].pieces]
+    assert found == [part.replace("gato", "gáto áéíóú") for part in parts]
+
+
+def test_clauses_are_joined_as_they_were(trained: TranslationModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    of_words(trained, 5, monkeypatch)
+    found = trained.translate("el gato ve el tren,  el lobo ve el barco; el gato ve el tren")
+    assert found.text == "the cat sees the train,  the wolf sees the boat; the cat sees the train"
+    assert trained.attend("El gato ve, el lobo ve el barco").text == "El gato ve, el lobo ve el barco"  # as one
 
 
 def test_what_cannot_be_cut_is_refused(trained: TranslationModel) -> None:
