@@ -42,8 +42,9 @@ class DecodeConfig(Section):
     seed: int = Field(0, ge=0, lt=2**63)
     """The same sentence and seed give the same sample, whatever else is in the batch."""
     split: bool | None = None
-    """Translate each sentence of a text by itself; false gives the model the whole text. Default: as the model was
-    trained, on single sentences or on longer texts."""
+    """Translate each sentence of a text by itself, and one that is longer than most of the training set clause by
+    clause; false gives the model the whole text. Default: as the model was trained, on single sentences or longer
+    texts."""
     words: bool = False
     """Measure the probability of each word of a translation."""
     recover: bool = True

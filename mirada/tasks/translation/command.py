@@ -111,7 +111,10 @@ def translate(
         bool, typer.Option("--force", help="Fill catalogs even if their header names another language.")
     ] = False,
     split: Annotated[
-        bool | None, typer.Option(help="Translate each sentence of a line by itself.", show_default="--split")
+        bool | None,
+        typer.Option(
+            help="Translate each sentence of a line by itself, and long ones clause by clause.", show_default="--split"
+        ),
     ] = None,
     flags: Annotated[
         bool, typer.Option("--flags", help="Add columns: what to check each translation for, and its confidence.")
