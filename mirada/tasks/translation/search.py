@@ -139,11 +139,12 @@ class Search:
         return [[Form((id,), ANYWHERE) for id in self.target.units(marker)] for marker in MARKERS]
 
     def _improve(self, piece: Piece, best: Sequence[Hypothesis]) -> None:
-        """Give a piece the first hypothesis that has fewer faults than its translation."""
+        """Give a piece the first hypothesis that has fewer faults than its translation, or repeats words where that
+        lacks a span: what is lost is worse."""
         texts = self.target.decode([hypothesis.tokens for hypothesis in best])
         for text, hypothesis in zip(texts, best, strict=True):
             left = _faults(piece, hypothesis, text)
-            if left < piece.flags:
+            if left < piece.flags or (left == {"repetition"} and "lost" in piece.flags):
                 piece.best = [(text, hypothesis.score), *piece.best[1:]]
                 self._take(piece, hypothesis, left)
 

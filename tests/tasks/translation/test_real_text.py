@@ -12,6 +12,7 @@ import torch
 
 import mirada
 from mirada.data.masking import MARKERS
+from mirada.decoding import Hypothesis
 from mirada.tasks.translation.model import TranslationModel
 from tests import toy
 from tests.command import refused, run
@@ -145,3 +146,20 @@ class TestCommandLine:
     def test_options_that_do_not_go_together_are_refused(self, model: TranslationModel) -> None:
         assert "--json" in refused("translate", model.path, "hola", "--words", code=2)
         assert "--n-best" in refused("translate", model.path, "hola", "--flags", "--n-best", 2, code=2)
+
+
+def test_what_is_lost_is_worse_than_what_is_repeated(model: TranslationModel) -> None:
+    search, marker = model.translator.search, MARKERS[0]
+    (with_it, without) = search.target.encode([f"the cat the cat the cat the cat {marker}", "the cat"])
+    one, other = (Hypothesis(ids, -1.0, -0.1, complete=True) for ids in (with_it, without))
+
+    def better(flags: set[str], hypothesis: Hypothesis) -> set[str]:
+        piece = model.translator.sentence("El gato 42 ve el gato.", split=True)
+        piece.best, piece.flags = [("the cat", -1.0)], flags
+        search._improve(piece, [hypothesis])
+        return piece.flags
+
+    assert better({"lost"}, one) == {"repetition"}
+    assert better({"lost", "cut"}, one) == {"repetition"}
+    assert better({"repetition"}, other) == {"repetition"}
+    assert better({"lost", "repetition"}, other) == {"lost"}
