@@ -114,6 +114,7 @@ export function generated(network, entry, task, {beam = entry.decode.beam ?? 1, 
   for (const candidate of found.tree.flatMap(({candidates}) => candidates)) {
     candidate.piece = task.piecesOf([candidate.id])[0];
   }
+  if (freeEnd) for (const candidate of found.tree[limit - 1]?.candidates ?? []) candidate.cut = true;
   const forced = prefixLogP(network, task);
   return {hypotheses: found.hypotheses.map((one) => shown(task, one, forced)), tree: found.tree};
 }
