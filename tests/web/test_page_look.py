@@ -238,6 +238,19 @@ def test_labels_of_other_scripts_are_whole(browser: Browser, tmp_path: Path) -> 
     assert {"الكتاب", "👩‍👩‍👧", "a<b>&"} <= set(texts)
 
 
+def test_space_has_a_label(browser: Browser, tmp_path: Path) -> None:
+    source, target = [" el", "\n", " ", "gato", "</s>"], [" the", "\t", "cat", "\n", "</s>"]
+    page_file = recorded_page(tmp_path / "space.html", source, target, looks(1, 2, 5, 5))
+    with opened(browser, page_file, "#view=attention") as page:
+        rows, columns, _ = table(page)
+        assert columns == ["el", "↵", "␣", "gato", "</s>"]
+        assert rows == ["the", "⇥", "cat", "↵", "</s>"]
+    with opened(browser, page_file, "#view=attention&words=true") as page:
+        rows, columns, _ = table(page)
+        assert columns == ["el", "gato", "</s>"]
+        assert rows == ["the", "cat", "↵", "</s>"]
+
+
 def test_a_legend_is_whole_on_a_phone(page_file: Path, browser: Browser, tmp_path: Path) -> None:
     legends = {"en": "weight; a row sums to 1", "es": "peso; cada fila suma 1", "pt": "peso; cada linha soma 1"}
     with opened(browser, page_file, "#view=attention&part=cross") as page:
