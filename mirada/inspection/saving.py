@@ -184,7 +184,7 @@ def _data(attention: Attention) -> str:
 
 def _part(part: AttentionMap) -> dict[str, Any]:
     sides = {
-        side: {"pieces": [label(piece) for piece in row.pieces], "words": list(row.merged().pieces), "of": row.words()}
+        side: {"pieces": [label(piece) for piece in row.pieces], "words": [*map(label, row.merged().pieces)], "of": row.words()}
         for side, row in (("queries", part.queries), ("keys", part.keys))
     }
     weights = np.round(part.weights.astype(np.float64) * 1000).astype(int)  # thousandths: half the bytes
