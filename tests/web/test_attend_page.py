@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from mirada import TranslationModel
+from tests.inspection.test_attention import an_attention
 from tests.web.test_explore import opened
 
 SENTENCE = "el gato negro sigue el tren rojo"
@@ -33,6 +34,16 @@ def test_what_is_pointed_at_says_where_it_looks(
             expect(page.locator("#said")).to_contain_text(said)
             expect(page.locator("#lines line")).to_have_count(int((weights >= 0.01).sum()))
         assert page.evaluate("document.scrollingElement.scrollWidth") <= width
+
+
+def test_words_are_whole_on_a_phone(browser: Browser, tmp_path: Path) -> None:
+    found = an_attention(["because", "frightened"], ["porque", "demasiado"])
+    found.save(tmp_path / "look.html")
+    with opened(browser, tmp_path / "look.html") as page:
+        page.set_viewport_size({"width": 320, "height": 800})
+        words = page.locator("#look li")
+        expect(words).to_have_count(4)
+        assert words.evaluate_all("all => all.every((one) => one.scrollWidth <= one.clientWidth)")
 
 
 def test_hypotheses_parts_heads_and_words_are_chosen(
