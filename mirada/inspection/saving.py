@@ -183,10 +183,10 @@ def _data(attention: Attention) -> str:
 
 
 def _part(part: AttentionMap) -> dict[str, Any]:
-    sides = {
-        side: {"pieces": [label(piece) for piece in row.pieces], "words": [*map(label, row.merged().pieces)], "of": row.words()}
-        for side, row in (("queries", part.queries), ("keys", part.keys))
-    }
+    sides = {}
+    for side, row in (("queries", part.queries), ("keys", part.keys)):
+        pieces, words = ([*map(label, one.pieces)] for one in (row, row.merged()))
+        sides[side] = {"pieces": pieces, "words": words, "of": row.words()}
     weights = np.round(part.weights.astype(np.float64) * 1000).astype(int)  # thousandths: half the bytes
     return {"name": part.name, "layers": part.layers, "heads": part.heads, **sides, "weights": weights.tolist()}
 
