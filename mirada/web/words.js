@@ -23,7 +23,12 @@ export function pieceLabel(piece, before, unit) {
 
 /** Every piece of a sequence as a label. */
 export function pieceLabels(pieces, unit) {
-  return pieces.map((piece, place) => pieceLabel(piece, place ? pieces[place - 1] : "", unit));
+  let before = "";
+  return pieces.map((piece) => {
+    const label = pieceLabel(piece, before, unit);
+    before = piece || before; // an empty one is the rest of a character
+    return label;
+  });
 }
 
 /** Whether a piece stands for no text: the beginning, the end, a direction. */
