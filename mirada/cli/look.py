@@ -141,6 +141,9 @@ def trace(
     gates: Annotated[
         Path | None, option(help="Draw the gates and states of an LSTM or GRU over time to this picture.")
     ] = None,
+    cell: Annotated[
+        str | None, typer.Option(help="The cell that --gates draws: decoder.0.forward", show_default="the first")
+    ] = None,
     json_: Annotated[bool, typer.Option("--json", help="Print the tokens, paths, axes and shapes as JSON.")] = False,
     without: Without = None,
     to: To = None,
@@ -156,6 +159,8 @@ def trace(
 
     check_new(out, "--out")
     check_new(gates, "--gates")
+    if cell is not None and gates is None:
+        raise UsageError(f"--cell {cell}: is for --gates, which names the picture to draw")
     if out is not None:
         check_ending(out, "--out ")
     model = load(bundle, device, threads)
@@ -167,7 +172,8 @@ def trace(
         from mirada.inspection.gates import draw_gates
 
         with warnings_as_lines():
-            draw_gates(found, gates)
+            draw_gates(found, gates, cell)
+        note(f"mirada: drawn to {gates}")
     if out is not None:
         found.save(out)
         note(f"mirada: {len(found):,} tensors written to {out}")

@@ -20,7 +20,7 @@ from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import chain
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -58,6 +58,7 @@ from mirada.data.tokenizer_learning import (
     not_unicode,
     parts_of,
     too_long,
+    whole_characters,
     words_of,
 )
 from mirada.errors import BundleError
@@ -313,6 +314,16 @@ class Tokenizer:
             return [name.replace("▁", " ") for name in names] if self.unit == "pieces" else names
         decoder = decoders.ByteLevel()
         return [decoder.decode([self._backend.id_to_token(id) or ""]) for id in ids]
+
+    def spelt(self, ids: Sequence[int]) -> list[str]:
+        """The same of a text's ids, but a character that several units make up stands whole at the first of them."""
+        found = self.pieces(ids)
+        for broken, places in groupby(range(len(found)), lambda place: "�" in found[place]):
+            run = list(places)
+            if broken and len(run) > 1 and self.unit == "subwords":
+                parts = [bytes_of(self._backend.id_to_token(ids[place]) or "") or b"" for place in run]
+                found[run[0] : run[-1] + 1] = whole_characters(parts)
+        return found
 
     def tokens(self, text: str) -> list[Token]:
         """The units of a text with the characters they stand for."""

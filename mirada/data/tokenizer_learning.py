@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, Literal
 
@@ -63,6 +63,24 @@ def bytes_of(piece: str) -> bytes | None:
     try:
         return bytes(map(_BYTES.__getitem__, piece))
     except KeyError:
+        return None
+
+
+def whole_characters(parts: Sequence[bytes]) -> list[str]:
+    """The characters that begin in each part of a text's bytes; what makes up none is �."""
+    data, found, at = b"".join(parts), [""] * len(parts), 0
+    owner = [place for place, part in enumerate(parts) for _ in part]
+    while at < len(data):
+        character = next(filter(None, (_text(data[at : at + size]) for size in (1, 2, 3, 4))), None)
+        found[owner[at]] += character or "�"
+        at += len(character.encode()) if character else 1
+    return found
+
+
+def _text(data: bytes) -> str | None:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
         return None
 
 

@@ -55,6 +55,7 @@ def write_page(
     """Write the page of a model, or of two that are compared."""
     path = Path(out)
     check_name(path)
+    traces = (traces,) if isinstance(traces, str) else traces
     given = _checked(models, sentence, traces, precision)
     packs = [record(model, traces) if traces else pack(model, sentence, given) for model in models]
     content = rendered(packs, " · ".join(one.entry["name"] for one in packs)).encode("utf-8")

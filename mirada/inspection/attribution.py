@@ -30,6 +30,7 @@ from mirada.files import check_writable, write_text
 from mirada.inspection.drawing import Heading, headed, name_words
 from mirada.inspection.figures import CELL, is_svg, save
 from mirada.inspection.fonts import styled
+from mirada.inspection.saving import padded, width
 from mirada.predictions import Drawable, Prediction
 
 if TYPE_CHECKING:
@@ -175,10 +176,10 @@ class Attribution(Prediction, Drawable):
             most = [self.source[int(np.abs(table[place]).argmax())] for table in tables]
             rows.append([word, *most, *(_shown(values[place]) for values in correlations)])
         rows.append(["mean", *[""] * len(names), *(_shown(self.mean_correlation(name)) for name in self.measures)])
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
         title = f"{self.text} → {self.output}"
         title += f"   (without {', '.join(self.without)})" if self.without else ""
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        lines = ["  ".join(map(padded, row, widths)).rstrip() for row in rows]
         return "\n".join([title, *lines])
 
     def __str__(self) -> str:
@@ -209,12 +210,12 @@ class Attribution(Prediction, Drawable):
 
         rows, columns = self.target[:LARGEST], self.source[:LARGEST]
         maps = {"attention": self.attention, **self.measures}
-        width, height = (max(1.8, 1.4 * CELL * len(words)) for words in (columns, rows))
-        across = len(maps) * (width + 0.9) + 1.2
+        wide, tall = (max(1.8, 1.4 * CELL * len(words)) for words in (columns, rows))
+        across = len(maps) * (wide + 0.9) + 1.2
         title = headed(Heading(self.text, self.output, self.without), across, shown)
-        reading = "\n".join(wrap(f"attention, {self.reading}", max(20, round(14 * (width + 0.9)))))
+        reading = "\n".join(wrap(f"attention, {self.reading}", max(20, round(14 * (wide + 0.9)))))
         lines = title.count("\n") + reading.count("\n")
-        figure = Figure(figsize=(across, height + 2.2 + 0.17 * lines), layout="constrained")
+        figure = Figure(figsize=(across, tall + 2.2 + 0.17 * lines), layout="constrained")
         axes = figure.subplots(1, len(maps), sharex=True, sharey=True, squeeze=False)[0]
         for box, (name, values) in zip(axes, maps.items(), strict=True):
             part = values[: len(rows), : len(columns)]

@@ -35,6 +35,8 @@ LONGEST = 24
 VALUES = 16
 """The most rows and columns of a matrix whose values are written into it."""
 LOOKS_AT = "looks at →"
+SPACES = str.maketrans({" ": "▁", "\n": "↵", "\t": "⇥"})
+"""What is shown of a token that cannot be seen."""
 
 Shown = Callable[[str], str]
 
@@ -130,22 +132,25 @@ def draw_heads(part: AttentionMap, heading: Heading, shown: Shown, averaged: boo
     if single and max(rows, columns) <= VALUES:
         _write_values(axes[0][0], weights[0, 0], most)
     scale = figure.colorbar(image, ax=axes, fraction=0.3 / across, pad=0.1 / across, aspect=30)
-    of = f"layer {part.layers[0]}, head {part.heads[0]}" if part.weights.shape[:2] == (1, 1) else which
-    scale.set_label(f"attention weight in {part.name}, {of}; a row sums to 1", fontsize=8)
+    scale.set_label(f"{_weight(part, which)}; a row sums to 1", fontsize=8)
     scale.ax.tick_params(labelsize=7)
     figure.suptitle(title, fontsize=10)
     figure.supxlabel(shown(LOOKS_AT), fontsize=9)
-    figure.supylabel(ROLES.get(part.name, "token"), fontsize=9)
+    figure.supylabel(role(part), fontsize=9)
     return figure
 
 
-ROLES = {
-    "decoder.cross": "token being chosen",
-    "attention": "token being chosen",
-    "decoder.self": "token being chosen",
-    "encoder.self": "token read",
-}
-"""What the rows of a part are."""
+def role(part: AttentionMap) -> str:
+    """What the rows of a part are: what a decoder is choosing, or, where it looks at the same tokens, what is read."""
+    own = part.name.endswith("self") and part.queries.pieces == part.keys.pieces
+    return "token read" if own else "token being chosen"
+
+
+def _weight(part: AttentionMap, which: str) -> str:
+    """What a colour or a line stands for: of which part, and which layers and heads of it."""
+    one = part.weights.shape[:2] == (1, 1)
+    of = f"layer {part.layers[0]}, head {part.heads[0]}" if one else which
+    return f"attention weight, {of}" if part.name == "attention" else f"attention weight in {part.name}, {of}"
 
 
 def _write_values(box: Axes, weights: Weights, most: float) -> None:
@@ -174,8 +179,8 @@ def headed(heading: Heading, inches: float, shown: Shown) -> str:
 
 
 def label(piece: str) -> str:
-    """A token beside a picture: its leading space as a low line, and not too long."""
-    text = piece.replace(" ", "▁") or "∅"
+    """A token beside a picture: its leading space as a low line, the end of a line as ↵, and not too long."""
+    text = piece.translate(SPACES) or "∅"
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
@@ -194,7 +199,7 @@ def draw_lines(part: AttentionMap, heading: Heading, shown: Shown) -> Figure:
     from matplotlib.collections import LineCollection
     from matplotlib.figure import Figure
 
-    weights = part.mean()
+    weights, count = part.mean(), part.weights.shape[0] * part.weights.shape[1]
     keys, queries = ([shown(label(piece)) for piece in side.pieces] for side in (part.keys, part.queries))
     tall = max(len(keys), len(queries))
     if weights.size > MAX_CELLS:
@@ -202,7 +207,7 @@ def draw_lines(part: AttentionMap, heading: Heading, shown: Shown) -> Figure:
     beside = [0.085 * max(map(len, side), default=0) + 0.2 for side in (queries, keys)]
     across = max(4.0, sum(beside) + 2.6)
     title = headed(heading, across, shown)
-    figure = Figure(figsize=(across, 0.24 * tall + 0.9 + 0.2 * (title.count("\n") + 1)), layout="constrained")
+    figure = Figure(figsize=(across, 0.24 * tall + 1.2 + 0.2 * (title.count("\n") + 1)), layout="constrained")
     box = figure.subplots()
     left, right = (np.linspace(0, tall - 1, count) if count > 1 else [0.0] for count in (len(queries), len(keys)))
     ends = [((0, left[q]), (1, right[k])) for q in range(len(queries)) for k in range(len(keys))]
@@ -213,8 +218,9 @@ def draw_lines(part: AttentionMap, heading: Heading, shown: Shown) -> Figure:
         for place, text in zip(places, texts, strict=True):
             box.text(x, place, text, ha=side, va="center", fontsize=8)
     box.set(xlim=(-beside[0] / 2.6, 1 + beside[1] / 2.6), ylim=(tall - 0.3, -1.2))
-    box.text(-0.03, -1, ROLES.get(part.name, "token"), ha="right", va="center", fontsize=7, color="#555555")
+    box.text(-0.03, -1, role(part), ha="right", va="center", fontsize=7, color="#555555")
     box.text(1.03, -1, shown(LOOKS_AT).removesuffix("→").strip(), ha="left", va="center", fontsize=7, color="#555555")
     box.axis("off")
     figure.suptitle(title, fontsize=10)
+    figure.supxlabel("\n".join(wrap(_weight(part, f"the mean of all {count} heads"), round(across * 14))), fontsize=8)
     return figure

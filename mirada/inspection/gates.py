@@ -49,7 +49,7 @@ def draw_gates(trace: Trace, path: str | Path | BinaryIO, cell: str | None = Non
     if not cells:
         raise UsageError(f"--gates: the trace of {trace.model.get('architecture', 'this model')} has no recurrent cell")
     if cell is not None and cell not in cells:
-        raise UsageError(f"cell {cell!s:.60}: the trace has {', '.join(cells)}")
+        raise UsageError(f"--cell {cell!s:.60}: the trace has {', '.join(cells)}")
     name = cell or cells[0]
     found = {symbol: trace[f"{name}.{symbol}"] for symbol in SYMBOLS if f"{name}.{symbol}" in trace}
     side = trace.axes[f"{name}.h"][0]

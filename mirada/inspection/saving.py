@@ -105,7 +105,7 @@ def table(attention: Attention) -> str:
         best = np.argsort(-weights, kind="stable")[:NAMED].tolist()
         named = [key for place, key in enumerate(best) if not place or weights[key] >= LEAST]
         seen = [f"{label(part.keys.pieces[key])} {weights[key]:.2f}" for key in named]
-        lines.append(f"  {_visible(query)}{' ' * (widest - width(query))}  {'   '.join(map(_visible, seen))}")
+        lines.append(f"  {padded(query, widest)}  {'   '.join(map(visible, seen))}")
     return "\n".join(lines)
 
 
@@ -117,7 +117,13 @@ def width(text: str) -> int:
     )
 
 
-def _visible(text: str) -> str:
+def padded(text: str, columns: int) -> str:
+    """A text with spaces after it, so many columns of a terminal wide."""
+    return visible(text) + " " * (columns - width(text))
+
+
+def visible(text: str) -> str:
+    """A text without what would change a terminal."""
     return "".join(letter if letter.isprintable() or letter == "\u200d" else "\ufffd" for letter in text)
 
 
@@ -177,10 +183,10 @@ def _data(attention: Attention) -> str:
 
 
 def _part(part: AttentionMap) -> dict[str, Any]:
-    sides = {
-        side: {"pieces": [label(piece) for piece in row.pieces], "words": list(row.merged().pieces), "of": row.words()}
-        for side, row in (("queries", part.queries), ("keys", part.keys))
-    }
+    sides = {}
+    for side, row in (("queries", part.queries), ("keys", part.keys)):
+        pieces, words = ([*map(label, one.pieces)] for one in (row, row.merged()))
+        sides[side] = {"pieces": pieces, "words": words, "of": row.words()}
     weights = np.round(part.weights.astype(np.float64) * 1000).astype(int)  # thousandths: half the bytes
     return {"name": part.name, "layers": part.layers, "heads": part.heads, **sides, "weights": weights.tolist()}
 

@@ -139,12 +139,13 @@ Decode = Callable[[Sequence[int]], str]
 
 def read_tokens(tokenizer: Tokenizer, text: str, ids: Sequence[int], decode: Decode | None = None) -> Tokens:
     """The tokens of a text, or its first ones, that were encoded as these ids; an unknown one is the text itself."""
-    found = tokenizer.tokens(text)[: len(ids)]
+    every = tokenizer.tokens(text)
+    found = every[: len(ids)]
     if [token.id for token in found] != list(ids):
         return decoded_tokens(tokenizer, ids, decode)
     pieces = [
         token.text if token.id == tokenizer.unknown else piece
-        for token, piece in zip(found, tokenizer.pieces(ids), strict=True)
+        for token, piece in zip(found, tokenizer.spelt([token.id for token in every]), strict=False)
     ]
     return Tokens(tuple(pieces), tuple(ids), tuple((token.start, token.end) for token in found), text)
 
@@ -160,7 +161,7 @@ def decoded_tokens(tokenizer: Tokenizer, ids: Sequence[int], decode: Decode | No
     for part in texts:
         reached = max(reached, _common(part, text))
         ends.append(reached)
-    return Tokens(tuple(tokenizer.pieces(ids)), tuple(ids), tuple(pairwise(ends)), text)
+    return Tokens(tuple(tokenizer.spelt(ids)), tuple(ids), tuple(pairwise(ends)), text)
 
 
 def _common(part: str, text: str) -> int:

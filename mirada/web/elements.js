@@ -91,7 +91,11 @@ export function tableOf(caption, head, rows, name = null) {
     if (cell?.head !== undefined) return element("th", {scope: "row", dir: "auto"}, cell.head);
     return cell?.number !== undefined ? element("td", {class: "number"}, cell.number) : element("td", {}, cell);
   };
-  const rowOf = (row) => element("tr", {class: row.name ?? null}, (row.cells ?? row).map(cellOf));
+  const cellsOf = (row) => row.cells ?? row;
+  const rowOf = (row) => element("tr", {class: row.name ?? null}, cellsOf(row).map(cellOf));
+  const ofNumbers = (column) => rows.length > 0 && cellsOf(rows[0])[column]?.number !== undefined;
+  const headOf = (text, column) =>
+    element("th", {scope: "col", dir: "auto", class: ofNumbers(column) ? "number" : null}, text);
   return element(
     "table",
     {class: name},
@@ -99,11 +103,7 @@ export function tableOf(caption, head, rows, name = null) {
     element(
       "thead",
       {},
-      element(
-        "tr",
-        {},
-        head.map((text) => element("th", {scope: "col", dir: "auto"}, text)),
-      ),
+      element("tr", {}, head.map(headOf)),
     ),
     element("tbody", {}, rows.map(rowOf)),
   );

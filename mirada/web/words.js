@@ -12,7 +12,7 @@ export function unitOf(tokenizer) {
 /** A piece as a label: without its leading space; one that continues the word of the piece `before` begins with a dot. */
 export function pieceLabel(piece, before, unit) {
   if (unit === "words" || unit === "symbols" || isSpecial(piece)) return visible(piece);
-  if (unit === "characters") return piece === " " ? "␣" : visible(piece);
+  if (unit === "characters" || isSpace(piece)) return visible(piece);
   const inside =
     /[\p{L}\p{N}\p{M}]$/u.test(before) &&
     /^(##)?[\p{L}\p{N}\p{M}]/u.test(piece) &&
@@ -23,7 +23,12 @@ export function pieceLabel(piece, before, unit) {
 
 /** Every piece of a sequence as a label. */
 export function pieceLabels(pieces, unit) {
-  return pieces.map((piece, place) => pieceLabel(piece, place ? pieces[place - 1] : "", unit));
+  let before = "";
+  return pieces.map((piece) => {
+    const label = pieceLabel(piece, before, unit);
+    before = piece || before; // an empty one is the rest of a character
+    return label;
+  });
 }
 
 /** Whether a piece stands for no text: the beginning, the end, a direction. */
@@ -47,7 +52,7 @@ export function wordsOf(pieces, unit) {
     text += said;
     last = said;
   });
-  for (const word of words) word.label = visible(word.label.trim());
+  for (const word of words) word.label = visible(word.label.trim() || word.label);
   return words;
 }
 
@@ -92,7 +97,9 @@ export function mergedWeights(weights, columns, queryWords, keyWords) {
   return merged;
 }
 
-/** Nothing unseen: what has no shape is shown as �, and nothing as ∅. */
+/** Nothing unseen: spaces alone and ends of lines have signs, what has no shape is shown as �, and nothing as ∅. */
 function visible(text) {
-  return text.replace(/[\p{Cc}\p{Co}\p{Cn}]/gu, "\ufffd") || "∅";
+  const seen = isSpace(text) ? text.replaceAll(" ", "␣") : text;
+  const signs = seen.replaceAll("\n", "↵").replaceAll("\t", "⇥");
+  return signs.replace(/[\p{Cc}\p{Co}\p{Cn}]/gu, "\ufffd") || "∅";
 }

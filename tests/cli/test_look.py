@@ -111,6 +111,7 @@ REFUSED: list[tuple[list[str], str]] = [
     (["attend", "gato" * 300], "a model is looked into with one sentence at a time: the text has a sentence with"),
     (["trace", "el gato", "--out", "x.npz"], "--out x.npz: a trace is a .safetensors file; name it x.safetensors"),
     (["trace", "el gato", "--out", "/none/x.safetensors"], "/none/x.safetensors: cannot be written"),
+    (["trace", "el gato", "--cell", "decoder.0.forward"], "--cell decoder.0.forward: is for --gates"),
     (["trace", "el gato", "--gates", "g.png"], "--gates: the trace of transformer has no recurrent cell"),
 ]
 
@@ -133,7 +134,12 @@ def test_a_bundle_without_attention_is_refused(tmp_path: Path) -> None:
     assert said == f"mirada: {FIXTURES / 'language'}: gru has no attention; `mirada trace` shows what it computes"
     done = run("trace", FIXTURES / "language", "el gato", "--gates", tmp_path / "gates.png")
     assert done.returncode == 0, done.stderr
+    assert done.stderr == f"mirada: drawn to {tmp_path / 'gates.png'}\n"
     assert (tmp_path / "gates.png").stat().st_size > 5000
+    command = ["trace", FIXTURES / "language", "el gato", "--gates"]
+    assert run(*command, tmp_path / "one.png", "--cell", "recurrent.0.forward").returncode == 0
+    said = refused(*command, tmp_path / "two.png", "--cell", "decoder.0.forward", code=2)
+    assert said == "mirada: --cell decoder.0.forward: the trace has recurrent.0.forward"
     said = refused("attend", FIXTURES / "masked", "el gato", "--target", "x", code=2)
     assert "target=x: " in said
     assert "which has no such option" in said

@@ -159,6 +159,12 @@ def test_chosen_sentences_are_recorded_without_the_weights(trained: TranslationM
         assert torch.equal(torch.isinf(hidden), torch.isinf(torch.from_numpy(trace["decoder.0.self.masked_scores"])))
 
 
+def test_one_sentence_to_record_need_not_be_in_a_list(trained: TranslationModel, tmp_path: Path) -> None:
+    page = trained.explore(tmp_path / "recorded.html", traces=SENTENCE)
+    ((recorded,),) = [entry["recorded"] for entry in PageFile(page.path).entries]
+    assert recorded["text"] == SENTENCE
+
+
 def test_two_models_stand_in_one_page(trained: TranslationModel, both_ways: TranslationModel, tmp_path: Path) -> None:
     shutil.copytree(trained.path, tmp_path / "other", ignore=shutil.ignore_patterns("run"))
     mirada.explore(trained.path, tmp_path / "other", out=tmp_path / "two.html")

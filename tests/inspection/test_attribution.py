@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import isnan, nan
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from mirada.contracts import Batch, Sizes
 from mirada.data.batching import collate_pairs
 from mirada.errors import UsageError
 from mirada.inspection.attribution import Attribution, check_methods, gradient_times_input, of_source, ranks, spearman
+from mirada.inspection.saving import width
 from mirada.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from mirada.models.transformer import Transformer, TransformerConfig
 
@@ -123,6 +125,14 @@ def test_correlations_are_word_by_word_and_on_average() -> None:
         ["y", "c", "a", "c", "–", "+1.00"],
         ["mean", "+1.00", "+1.00"],
     ]
+
+
+def test_the_table_has_columns_whatever_the_script() -> None:
+    latin = look()
+    chinese = replace(latin, source=("你", "好", "\x1b[2J"))
+    one, other = (found.as_text().splitlines()[1:] for found in (latin, chinese))
+    assert list(map(width, one)) == list(map(width, other))
+    assert "\x1b" not in chinese.as_text()
 
 
 def test_the_maps_stand_side_by_side_on_the_same_axes(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from PIL import Image
 
 from mirada.errors import UsageError
 from mirada.inspection.attention import Attention, AttentionMap
-from mirada.inspection.drawing import Heading, boxes, draw_heads, headed, label
+from mirada.inspection.drawing import Heading, boxes, draw_heads, headed, label, role
 from mirada.inspection.figures import MAX_CELLS
 from mirada.inspection.patches import lit
 from mirada.inspection.trace import Image as Seen
@@ -66,6 +66,25 @@ def test_a_picture_of_one_head_says_which() -> None:
     for averaged in (False, True):
         figure = draw_heads(one, Heading("a", "b"), str, averaged)
         assert "attention weight in decoder.cross, layer 1, head 2; a row sums to 1" in texts_of(figure)
+    alone = AttentionMap("attention", one.weights, one.queries, one.keys)
+    assert "attention weight, layer 0, head 0; a row sums to 1" in texts_of(draw_heads(alone, Heading("a", "b"), str))
+
+
+def test_rows_are_what_is_read_where_a_model_looks_at_the_same_tokens() -> None:
+    """A GPT reads its rows; a translator chooses them, even those that are the source again."""
+    read, weights = Tokens(("<s>", "a")), np.full((1, 1, 2, 2), 0.5, np.float32)
+    assert role(AttentionMap("decoder.self", weights, read, read)) == "token read"
+    assert role(AttentionMap("encoder.self", weights, read, read)) == "token read"
+    assert role(AttentionMap("decoder.self", weights, Tokens(("a", "</s>")), read)) == "token being chosen"
+    assert role(AttentionMap("decoder.cross", weights, read, read)) == "token being chosen"
+
+
+def test_lines_say_what_they_are_of() -> None:
+    found = an_attention(["a", "b"], ["x", "y", "z"])
+    said = [" ".join(text.split()) for text in texts_of(found.figure("lines"))]
+    assert "attention weight in decoder.cross, the mean of all 6 heads" in said
+    said = [" ".join(text.split()) for text in texts_of(found.select("cross", layer=1, head=2).figure("lines"))]
+    assert "attention weight in decoder.cross, layer 1, head 2" in said
 
 
 def test_lines_are_as_dark_as_the_average_weight() -> None:
@@ -86,6 +105,8 @@ def test_titles_and_labels_are_what_people_wrote() -> None:
     assert max(map(len, headed(Heading("palabra " * 50, "word"), 3, shown).splitlines())) <= 36
     assert label(" gato") == "▁gato"
     assert label("") == "∅"
+    assert label("\n") == "↵"  # a GPT's line break
+    assert label("\t") == "⇥"
     assert label("p" * 30) == "p" * 23 + "…"
 
 

@@ -43,7 +43,7 @@ def test_what_has_no_such_cell_is_refused(tmp_path: Path) -> None:
         draw_gates(trace, tmp_path / "gates.png")
     trace = first_pass("lstm, classes").record()
     with pytest.raises(
-        UsageError, match=r"cell encoder\.0: the trace has recurrent\.0\.forward, recurrent\.0\.backward"
+        UsageError, match=r"--cell encoder\.0: the trace has recurrent\.0\.forward, recurrent\.0\.backward"
     ):
         draw_gates(trace, tmp_path / "gates.png", "encoder.0")
     with pytest.raises(UsageError, match="cannot be written"):

@@ -51,7 +51,11 @@ def test_halves_of_a_character_are_one_word_and_special_tokens_words_of_their_ow
     assert tokens.text == "a 你好"
     assert len(tokens) > 5
     assert tokens.merged().pieces == ("a", "你", "好", "</s>")
-    assert read_tokens(subwords, "a 你好", ids).merged().pieces == ("a", "你", "好")
+    read = read_tokens(subwords, "a 你好", ids)
+    assert read.merged().pieces == ("a", "你", "好")
+    assert "".join(read.pieces).strip() == "".join(tokens.pieces[:-1]).strip() == "a 你好"  # whole at its first token
+    assert read.pieces == tokens.pieces[:-1]
+    assert "" in read.pieces
 
 
 def test_unknown_words_are_shown_as_they_are_written() -> None:

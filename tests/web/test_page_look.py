@@ -220,6 +220,14 @@ def test_a_figure_is_saved_as_svg_and_png(figure: str, page_file: Path, browser:
     assert abs(height - 2 * float(root.attrib["height"])) <= 2
 
 
+def test_a_character_of_several_tokens_is_one_word(browser: Browser, tmp_path: Path) -> None:
+    page_file = recorded_page(tmp_path / "bytes.html", [" a", " 你", "", "好", "", "</s>"], ["a"], looks(1, 1, 1, 6))
+    with opened(browser, page_file, "#view=attention") as page:
+        assert table(page)[1] == ["a", "你", "∅", "·好", "∅", "</s>"]
+    with opened(browser, page_file, "#view=attention&words=true") as page:
+        assert table(page)[1] == ["a", "你", "好", "</s>"]
+
+
 def test_labels_of_other_scripts_are_whole(browser: Browser, tmp_path: Path) -> None:
     source = [" الكتاب", " على", " 👩‍👩‍👧", " 书", " Donaudampfschifffahrtsgesellschaftskapitän", "</s>"]
     target = [" a<b>&", " x\x07y", "</s>"]
@@ -238,6 +246,19 @@ def test_labels_of_other_scripts_are_whole(browser: Browser, tmp_path: Path) -> 
     assert {"الكتاب", "👩‍👩‍👧", "a<b>&"} <= set(texts)
 
 
+def test_space_has_a_label(browser: Browser, tmp_path: Path) -> None:
+    source, target = [" el", "\n", " ", "gato", "</s>"], [" the", "\t", "cat", "\n", "</s>"]
+    page_file = recorded_page(tmp_path / "space.html", source, target, looks(1, 2, 5, 5))
+    with opened(browser, page_file, "#view=attention") as page:
+        rows, columns, _ = table(page)
+        assert columns == ["el", "↵", "␣", "gato", "</s>"]
+        assert rows == ["the", "⇥", "cat", "↵", "</s>"]
+    with opened(browser, page_file, "#view=attention&words=true") as page:
+        rows, columns, _ = table(page)
+        assert columns == ["el", "gato", "</s>"]
+        assert rows == ["the", "cat", "↵", "</s>"]
+
+
 def test_a_legend_is_whole_on_a_phone(page_file: Path, browser: Browser, tmp_path: Path) -> None:
     legends = {"en": "weight; a row sums to 1", "es": "peso; cada fila suma 1", "pt": "peso; cada linha soma 1"}
     with opened(browser, page_file, "#view=attention&part=cross") as page:
@@ -253,6 +274,16 @@ def test_a_legend_is_whole_on_a_phone(page_file: Path, browser: Browser, tmp_pat
             below = [one for one in ElementTree.parse(svg).getroot().iter(f"{SVG}text") if (one.text or " ") in legend]
             height = float(ElementTree.parse(svg).getroot().attrib["height"])
             assert all(float(one.attrib["y"]) < height - 5 for one in below)
+
+
+@pytest.mark.parametrize("language", ["en", "es", "pt"])
+def test_the_names_of_small_maps_are_whole_on_a_phone(language: str, browser: Browser, tmp_path: Path) -> None:
+    page_file = recorded_page(tmp_path / "heads.html", [" el", "</s>"], [" the", "</s>"], looks(2, 4, 2, 2))
+    with opened(browser, page_file, f"#view=attention&lang={language}") as page:
+        page.set_viewport_size({"width": 320, "height": 800})
+        names = page.locator(".grid [role=radio] span")
+        expect(names).to_have_count(15)
+        assert names.evaluate_all("all => all.every((one) => one.scrollWidth <= one.clientWidth)")
 
 
 COUNTED = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from urllib.parse import parse_qs
 
@@ -16,7 +17,7 @@ from mirada.decoding import DecodeConfig
 from mirada.engines import GenerationSettings
 from mirada.engines.torch import TorchEngine
 from tests.web.browser import Site
-from tests.web.test_explore import opened
+from tests.web.test_explore import opened, reader
 
 SENTENCE = "el gato ve el tren rojo"
 TRANSLATION = "the cat sees the red train"
@@ -80,6 +81,25 @@ def test_alternatives_have_the_probabilities_of_the_model(
         assert float(page.locator(".best tbody td.number").first.inner_text().replace("−", "-")) == pytest.approx(
             trained.translate(SENTENCE, beam=1, n_best=1).alternatives[0][1], abs=1e-3
         )
+
+
+def test_a_continuation_that_the_limit_cut_shows_its_own_probabilities(browser: Browser, tmp_path: Path) -> None:
+    model = reader("language_model gpt", tmp_path)
+    page_file = model.explore(tmp_path / "gpt.html", sentence="el tren").path
+    with opened(browser, page_file, "#beam=1") as page:
+        expect(page.locator(".best")).to_contain_text("cut at the length limit")
+        tokens = page.locator(".tokens .token")
+        assert "</s>" not in tokens.locator("bdi").all_inner_texts()
+        first = numbers(page, ".tokens .token small")[0]
+        tokens.first.click()
+        taken = page.locator(".alternative[aria-current=true] .number")
+        assert float(taken.inner_text()) == pytest.approx(first, abs=0.006)
+        expect(page.locator(".candidates tbody tr").first).to_contain_text("cut at the length limit")
+        log_p = float(page.locator(".best tbody td.number").nth(1).inner_text().replace("−", "-"))
+        shown = numbers(page, ".tokens .token small")
+        assert sum(map(math.log, shown)) == pytest.approx(log_p, rel=0.05)
+        head = page.locator(".best thead th").filter(has_text="Score")
+        assert head.evaluate("one => getComputedStyle(one).textAlign") == "end"  # above its numbers
 
 
 def test_the_n_best_are_python_s(page_file: Path, trained: TranslationModel, browser: Browser) -> None:

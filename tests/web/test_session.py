@@ -93,12 +93,12 @@ def test_the_probability_of_each_token(trained: TranslationModel, model_page: Pa
 
 def _check_same(model: TranslationModel, text: str, found: dict[str, Any], expected: list[Hypothesis]) -> None:
     (ids,) = model.source_tokenizer.encode([text])
-    assert found["source"] == [*model.source_tokenizer.pieces(ids), "</s>"]
+    assert found["source"] == [*model.source_tokenizer.spelt(ids), "</s>"]
     own = found["hypotheses"]
     assert [each["ids"] for each in own] == [each.tokens for each in expected], text
     assert [each["text"] for each in own] == model.target_tokenizer.decode([each.tokens for each in expected])
     assert [each["pieces"] for each in own] == [
-        [*model.target_tokenizer.pieces(each.tokens), "</s>"] for each in expected
+        [*model.target_tokenizer.spelt(each.tokens), "</s>"] for each in expected
     ]
     assert [each["complete"] for each in own] == [each.complete for each in expected]
     assert [each["score"] for each in own] == pytest.approx([each.score for each in expected], **CLOSE)

@@ -65,6 +65,10 @@ def test_what_it_says_without_a_part_is_what_pytorch_says(
         expect(page.locator(".after .said")).to_have_text(expected)
         expect(page.locator(".output")).to_have_text(expected)
         assert log_probability(page, "after") == pytest.approx(replayed(trained, name), abs=2e-3)
+        lines = page.locator(".chances .amount")
+        tall = lines.first.evaluate("one => one.offsetHeight")
+        least = lines.last.evaluate("one => { one.textContent = '< 0.01 %'; return one.offsetHeight; }")
+        assert least == tall  # in one line, too
         marked = page.locator(".after mark").all_inner_texts()
         assert set(marked) >= {word for word in expected.split() if word not in TRANSLATION.split()}
         page.get_by_role("button", name="All on", exact=True).click()

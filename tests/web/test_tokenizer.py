@@ -75,7 +75,7 @@ PROGRAM = """async ([file, address]) => {
         const tokens = tokenizer.tokens(text);
         const ids = tokenizer.encode(text);
         return [ids, tokens.map(({id, text, start, end}) => [id, text, start, end]), tokenizer.pieces(ids),
-                tokenizer.decode([1, ...ids, 2])];
+                tokenizer.spelt(ids), tokenizer.decode([1, ...ids, 2])];
     }));
 }"""
 
@@ -120,16 +120,16 @@ def test_text_is_cut_as_in_python(name: str, texts: list[str], page: Page, site:
     all_ids = tokenizer.encode(texts)
     decoded = tokenizer.decode([[1, *ids, 2] for ids in all_ids])
     wrong = []
-    for text, ids, said, (its_ids, its_tokens, its_pieces, its_text) in zip(
+    for text, ids, said, (its_ids, its_tokens, its_pieces, its_spelling, its_text) in zip(
         texts, all_ids, decoded, found, strict=True
     ):
         tokens = [
             [token.id, token.text, _in_units(text, token.start), _in_units(text, token.end)]
             for token in tokenizer.tokens(text)
         ]
-        expected = [ids, tokens, tokenizer.pieces(ids), said]
-        if expected != [its_ids, its_tokens, its_pieces, its_text]:
-            wrong.append((text, expected, [its_ids, its_tokens, its_pieces, its_text]))
+        expected = [ids, tokens, tokenizer.pieces(ids), tokenizer.spelt(ids), said]
+        if expected != [its_ids, its_tokens, its_pieces, its_spelling, its_text]:
+            wrong.append((text, expected, [its_ids, its_tokens, its_pieces, its_spelling, its_text]))
     assert not wrong, (len(wrong), wrong[:3])
 
 

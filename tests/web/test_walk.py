@@ -229,3 +229,10 @@ def test_every_text_is_there_in_three_languages() -> None:
     }
     assert keys["en"] == keys["es"] == keys["pt"]
     assert len(set(keys["en"])) == len(keys["en"]) > 150
+
+
+@pytest.mark.parametrize("language", ["en", "es", "pt"])
+def test_the_button_that_switches_on_is_not_named_as_the_state(language: str) -> None:
+    text = (Path(mirada.__file__).parent / "web" / "i18n" / f"walk_{language}.js").read_text(encoding="utf-8")
+    said = dict(re.findall(r'^  "([\w.]+)": "(.*)",$', text, re.M))
+    assert said["switches.all_on"] != said["switches.before"]

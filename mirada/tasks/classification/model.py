@@ -146,7 +146,7 @@ class ClassificationModel(Classifier):
         source = read_tokens(tokenizer, whole, ids)
         if self.preprocessor.parts > 1:
             batch = replace(batch, segments=segments(batch.inputs))
-            source = Tokens(tuple(tokenizer.pieces(ids)), tuple(ids))
+            source = Tokens(tuple(tokenizer.spelt(ids)), tuple(ids))
         rows = {"source": framed_tokens(self.network, source), "label": Tokens(tuple(self.labels))}
         notes = (f"{cut:,} tokens at the end were not read, the model takes fewer",) if cut else ()
         network = self.network

@@ -191,7 +191,7 @@ class LanguageModel(GenerativeModel):
             raise InputError(f"the text has {len(read):,} tokens; the model sees {network.context:,}; shorten it")
         batch = _whole(torch.tensor([read], device=self.device))
         tokens = read_tokens(self.preprocessor.tokenizer, whole, ids, spelling.text_of)
-        opening = list(zip(self.preprocessor.tokenizer.pieces(before), before, strict=True))
+        opening = list(zip(self.preprocessor.tokenizer.spelt(before), before, strict=True))
         source = tokens if spelling.whole else tokens.framed(before=opening)
         return [
             Pass(
@@ -210,7 +210,7 @@ class LanguageModel(GenerativeModel):
         """Compute the negative log-likelihood of each token of a text, −log₂ p, in bits."""
         ids = self.preprocessor.spelling.read(check_text(text))
         names = [
-            "\n" if id == EOS else piece for id, piece in zip(ids, self.preprocessor.tokenizer.pieces(ids), strict=True)
+            "\n" if id == EOS else piece for id, piece in zip(ids, self.preprocessor.tokenizer.spelt(ids), strict=True)
         ]
         return TokenBits(tuple(zip(names, self._bits(ids).tolist(), strict=True)))
 

@@ -131,7 +131,7 @@ class TaggingModel(Model):
         owner = [sum(start <= place for start in starts) - 1 for place in range(len(ids))]
         ends = list(accumulate(len(word) + 1 for word in words))
         spans = tuple((ends[word] - 1 - len(words[word]), ends[word] - 1) for word in owner)
-        source = Tokens(tuple(tokenizer.pieces(ids)), tuple(ids), spans, whole)
+        source = Tokens(tuple(tokenizer.spelt(ids)), tuple(ids), spans, whole)
         rows = {"source": framed_tokens(network, source), "word": Tokens(tuple(words))}
         over = "value" if self.preprocessor.numeric else "label"
         rows |= {} if self.preprocessor.numeric else {"label": Tokens(tuple(self.labels))}

@@ -41,8 +41,8 @@ def snapshot_of(
     if not found or sum(tensor.numel() for tensor in found.values()) > MOST_WEIGHTS:
         return None
     return Snapshot(
-        [*preprocessor.source.pieces(ids), "</s>"],
-        [*preprocessor.target.pieces(chosen), "</s>"],
+        [*preprocessor.source.spelt(ids), "</s>"],
+        [*preprocessor.target.spelt(chosen), "</s>"],
         list(found),
         torch.stack(list(found.values())).cpu(),
     )

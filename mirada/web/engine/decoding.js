@@ -18,7 +18,8 @@ const NOTHING = {ids: [], logProbability: -Infinity, score: -Infinity, complete:
  *
  * Of each step the tree has its candidates, best first, and the hypotheses `open` after it:
  * {parent: place among those open before, id, logP: of the token, score: of all since the prefix, fate: "kept", "ended"
- * or "dropped", child: place among those open after, rank: place among the returned hypotheses}; null if there is none.
+ * or "dropped", cut: whether only the limit ended it, child: place among those open after, rank: place among the
+ * returned hypotheses}; null if there is none.
  */
 export function decode(generator, source, target, {beam, nBest = 1, lengthPenalty = 1, limit, freeEnd = false}) {
   const finished = [];
@@ -74,7 +75,7 @@ function endings(logP, open) {
 
 function candidateOf(hypothesis, parent, id, value) {
   const score = Math.fround(hypothesis.score + value); // PyTorch adds in 32 bits
-  return {parent, id, logP: value, score, fate: "dropped", child: null, rank: null};
+  return {parent, id, logP: value, score, fate: "dropped", cut: false, child: null, rank: null};
 }
 
 function rowOf(logP, row) {
@@ -101,14 +102,15 @@ function keepFinished(finished, candidates, open, {logP, atLimit, lengthPenalty}
   for (const candidate of candidates) {
     if (candidate.id !== EOS || !(candidate.score > -Infinity)) continue;
     const parent = open[candidate.parent];
-    candidate.fate = "ended";
+    const complete = !atLimit || largest(rowOf(logP, candidate.parent), 1)[0].id === EOS;
+    Object.assign(candidate, {fate: "ended", cut: !complete});
     finished.push({
       candidate,
       ids: parent.ids,
       logPs: [...parent.logPs, candidate.logP],
       logProbability: candidate.score,
       score: candidate.score / (parent.ids.length + 1) ** lengthPenalty,
-      complete: !atLimit || largest(rowOf(logP, candidate.parent), 1)[0].id === EOS,
+      complete,
     });
   }
 }

@@ -31,13 +31,13 @@ function translationTask(entry, {source, target}, text, prefix, to) {
   }
   return {
     source: [...ids, EOS],
-    sourcePieces: [...source.pieces(ids), END],
+    sourcePieces: [...source.spelt(ids), END],
     before: [BOS],
     prefix,
     limit: Math.max(1, Math.min(Math.trunc(ratio * ids.length) + 20, longest - prefix.length)),
     never: [],
     freeEnd: false,
-    piecesOf: (found) => target.pieces(found),
+    piecesOf: (found) => target.spelt(found),
     textOf: (found) => target.decode(found),
   };
 }
@@ -47,13 +47,13 @@ function continuationTask(entry, tokenizer, text, prefix, tokens) {
   const never = neverGenerated(tokenizer);
   return {
     source: null,
-    sourcePieces: tokenizer.pieces(before),
+    sourcePieces: tokenizer.spelt(before),
     before,
     prefix,
     limit: tokens + 1, // it counts EOS
     never,
     freeEnd: true,
-    piecesOf: (found) => tokenizer.pieces(found),
+    piecesOf: (found) => tokenizer.spelt(found),
     textOf: (found) => continuedText(tokenizer, text, before, found),
   };
 }
@@ -114,6 +114,7 @@ export function generated(network, entry, task, {beam = entry.decode.beam ?? 1, 
   for (const candidate of found.tree.flatMap(({candidates}) => candidates)) {
     candidate.piece = task.piecesOf([candidate.id])[0];
   }
+  if (freeEnd) for (const candidate of found.tree[limit - 1]?.candidates ?? []) candidate.cut = true;
   const forced = prefixLogP(network, task);
   return {hypotheses: found.hypotheses.map((one) => shown(task, one, forced)), tree: found.tree};
 }

@@ -47,8 +47,9 @@ export function readText(entry, tokenizer, text) {
 
 /** A text's tokens; one that the vocabulary lacks is shown as it is written. */
 function tokensOf(tokenizer, text) {
-  const pieceOf = ({id, text: own}) => (id === tokenizer.unknown ? own : tokenizer.pieces([id])[0]);
-  return tokenizer.tokens(text).map((token) => ({id: token.id, piece: pieceOf(token)}));
+  const tokens = tokenizer.tokens(text);
+  const pieces = tokenizer.spelt(tokens.map(({id}) => id));
+  return tokens.map(({id, text: own}, place) => ({id, piece: id === tokenizer.unknown ? own : pieces[place]}));
 }
 
 /** The first tokens of a text, as many as the model was trained on. */
@@ -74,7 +75,8 @@ function readWords(entry, tokenizer, text) {
 }
 
 function withPieces(tokenizer, ids) {
-  return ids.map((id) => ({id, piece: tokenizer.pieces([id])[0]}));
+  const pieces = tokenizer.spelt(ids);
+  return ids.map((id, place) => ({id, piece: pieces[place]}));
 }
 
 /** A text's words as tagged data has them: at white space, punctuation around a word by itself, a run of one mark whole. */

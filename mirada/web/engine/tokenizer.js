@@ -167,6 +167,20 @@ export class Tokenizer {
     if (this.unit === "subwords") return ids.map((id) => textOfBytes(this.names[id] ?? ""));
     return ids.map((id) => (id === UNK ? UNREADABLE : this.names[id] ?? ""));
   }
+
+  /** The same of a text's ids, but a character that several units make up stands whole at the first of them. */
+  spelt(ids) {
+    const found = this.pieces(ids);
+    for (let start = 0; this.unit === "subwords" && start < found.length; start++) {
+      let end = start;
+      while (end < found.length && found[end].includes(UNREADABLE)) end++;
+      if (end - start < 2) continue;
+      const parts = ids.slice(start, end).map((id) => bytesOfLetters(this.names[id] ?? "") ?? []);
+      found.splice(start, end - start, ...wholeCharacters(parts));
+      start = end;
+    }
+    return found;
+  }
 }
 
 /** The bytes of a character as units to merge, each as the letter that stands for it. */
@@ -176,9 +190,37 @@ function bytesOf({text, start, end}) {
 
 /** The text of byte-level letters; a piece with another letter, as "<to:ñ>" may have, is itself. */
 function textOfBytes(piece) {
+  const bytes = bytesOfLetters(piece);
+  return bytes ? new TextDecoder("utf-8", NO_BOM).decode(Uint8Array.from(bytes)) : piece;
+}
+
+/** The bytes that byte-level letters stand for; null if there is another letter. */
+function bytesOfLetters(piece) {
   const bytes = Array.from(piece, (letter) => LETTER_BYTES.get(letter));
-  if (bytes.includes(undefined)) return piece;
-  return new TextDecoder("utf-8", NO_BOM).decode(Uint8Array.from(bytes));
+  return bytes.includes(undefined) ? null : bytes;
+}
+
+/** The characters that begin in each part of a list of bytes; what makes up none is �. */
+function wholeCharacters(parts) {
+  const bytes = parts.flat();
+  const owner = parts.flatMap((part, place) => part.map(() => place));
+  const found = parts.map(() => "");
+  for (let at = 0; at < bytes.length; ) {
+    const texts = [1, 2, 3, 4].map((size) => strictText(bytes.slice(at, at + size)));
+    const size = texts.findIndex((text) => text !== null) + 1;
+    found[owner[at]] += size ? texts[size - 1] : UNREADABLE;
+    at += size || 1;
+  }
+  return found;
+}
+
+/** Bytes as text, or null. */
+function strictText(bytes) {
+  try {
+    return new TextDecoder("utf-8", {...NO_BOM, fatal: true}).decode(Uint8Array.from(bytes));
+  } catch {
+    return null;
+  }
 }
 
 /** The parts of a list of characters that a cutter finds. */

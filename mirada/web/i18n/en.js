@@ -75,7 +75,7 @@ export const english = {
   // beam search
   "beam.title": "Beam search, step by step",
   "hint.beam":
-    "Each step continues every hypothesis that was kept by one token. The best are kept, those that end are put aside, the others are dropped. The thick path leads to the chosen translation.",
+    "Each step continues every hypothesis that was kept by one token. The best are kept, those that end are put aside, the others are dropped. The thick path leads to the chosen one.",
   "beam.tree": "Tree of the search",
   "beam.step": "Step of the search",
   "step.of": "step {step} of {count}",
@@ -92,6 +92,7 @@ export const english = {
   "beam.fate": "What became of it",
   "fate.kept": "kept: among the {width} best that continue",
   "fate.ended": "ended: complete, put aside",
+"fate.cut": "cut at the length limit, and put aside",
   "fate.dropped": "dropped: rank {rank}, and only {width} continue",
   "fate.noEnd": "dropped: it would end, but is not among the {width} best",
   "fate.over": "dropped: the search is over, none can become better",
@@ -129,8 +130,10 @@ export const english = {
   "heads.title": "Where each head looks from “{word}”",
   "mean": "mean",
   "layer.one": "layer {number}",
+  "layer.short": "layer {number}",
   "layer.mean": "mean of all layers",
   "head.one": "head {number}",
+  "head.short": "head {number}",
   "head.mean": "mean of all heads",
   "row.cross": "choosing ↓",
   "row.encoder": "from ↓",

@@ -74,7 +74,7 @@ export const spanish = {
   // beam search
   "beam.title": "Búsqueda en haz, paso a paso",
   "hint.beam":
-    "Cada paso continúa con un token cada hipótesis conservada. Las mejores se conservan, las que terminan se apartan y las demás se descartan. El camino grueso lleva a la traducción elegida.",
+    "Cada paso continúa con un token cada hipótesis conservada. Las mejores se conservan, las que terminan se apartan y las demás se descartan. El camino grueso lleva a la elegida.",
   "beam.tree": "Árbol de la búsqueda",
   "beam.step": "Paso de la búsqueda",
   "step.of": "paso {step} de {count}",
@@ -91,6 +91,7 @@ export const spanish = {
   "beam.fate": "Qué pasó con él",
   "fate.kept": "conservado: entre los {width} mejores que siguen",
   "fate.ended": "terminado: completo, se aparta",
+  "fate.cut": "cortado por el límite de longitud, se aparta",
   "fate.dropped": "descartado: puesto {rank}, y solo siguen {width}",
   "fate.noEnd": "descartado: terminaría, pero no está entre los {width} mejores",
   "fate.over": "descartado: la búsqueda terminó, ninguno puede mejorar",
@@ -128,8 +129,10 @@ export const spanish = {
   "heads.title": "Adónde mira cada cabeza desde «{word}»",
   "mean": "media",
   "layer.one": "capa {number}",
+  "layer.short": "capa {number}",
   "layer.mean": "media de las capas",
   "head.one": "cabeza {number}",
+  "head.short": "cab. {number}",
   "head.mean": "media de las cabezas",
   "row.cross": "al elegir ↓",
   "row.encoder": "desde ↓",

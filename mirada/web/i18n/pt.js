@@ -75,7 +75,7 @@ export const portuguese = {
   // beam search
   "beam.title": "Busca em feixe, passo a passo",
   "hint.beam":
-    "Cada passo continua com um token cada hipótese mantida. As melhores são mantidas, as que terminam são separadas e as demais são descartadas. O caminho grosso leva à tradução escolhida.",
+    "Cada passo continua com um token cada hipótese mantida. As melhores são mantidas, as que terminam são separadas e as demais são descartadas. O caminho grosso leva à escolhida.",
   "beam.tree": "Árvore da busca",
   "beam.step": "Passo da busca",
   "step.of": "passo {step} de {count}",
@@ -92,6 +92,7 @@ export const portuguese = {
   "beam.fate": "O que aconteceu",
   "fate.kept": "mantido: entre os {width} melhores que continuam",
   "fate.ended": "terminado: completo, é separado",
+  "fate.cut": "cortado pelo limite de comprimento, é separado",
   "fate.dropped": "descartado: posição {rank}, e só {width} continuam",
   "fate.noEnd": "descartado: terminaria, mas não está entre os {width} melhores",
   "fate.over": "descartado: a busca terminou, nenhum pode melhorar",
@@ -129,8 +130,10 @@ export const portuguese = {
   "heads.title": "Para onde cada cabeça olha a partir de “{word}”",
   "mean": "média",
   "layer.one": "camada {number}",
+  "layer.short": "cam. {number}",
   "layer.mean": "média das camadas",
   "head.one": "cabeça {number}",
+  "head.short": "cab. {number}",
   "head.mean": "média das cabeças",
   "row.cross": "ao escolher ↓",
   "row.encoder": "de ↓",

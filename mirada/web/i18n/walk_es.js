@@ -233,7 +233,7 @@ export const walkSpanish = {
   "switches.residual_of": "Residual en torno a {part}, capa {layer}",
   "switches.on": "encendido",
   "switches.off": "apagado",
-  "switches.all_on": "Todo encendido",
+  "switches.all_on": "Encender todo",
   "switches.count": "apagados: {count}",
   "switches.none": "Todo está encendido.",
   "switches.not_honoured": "Este modelo no tiene esa parte",

@@ -233,7 +233,7 @@ export const walkPortuguese = {
   "switches.residual_of": "Residual em torno de {part}, camada {layer}",
   "switches.on": "ligado",
   "switches.off": "desligado",
-  "switches.all_on": "Tudo ligado",
+  "switches.all_on": "Ligar tudo",
   "switches.count": "desligados: {count}",
   "switches.none": "Tudo está ligado.",
   "switches.not_honoured": "Este modelo não tem essa parte",

@@ -214,8 +214,8 @@ export function smallMaps(app, looks, words, stretch) {
   const heads = [...Array(looks.heads).keys(), ...(looks.heads > 1 ? [-1] : [])];
   const short = (layer, head) => {
     if (layer < 0 && head < 0) return app.t("mean");
-    if (layer < 0) return app.t("head.one", {number: head});
-    return head < 0 ? app.t("layer.one", {number: layer}) : `${layer}.${head}`;
+    if (layer < 0) return app.t("head.short", {number: head});
+    return head < 0 ? app.t("layer.short", {number: layer}) : `${layer}.${head}`;
   };
   const rows = layers.map((layer) => ({
     cells: heads.map((head) => ({

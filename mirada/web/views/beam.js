@@ -99,7 +99,8 @@ export class BeamFigure {
 }
 
 /** Why a candidate met its fate. */
-function reasonOf({fate, id}, last) {
+function reasonOf({fate, cut, id}, last) {
+  if (fate === "ended" && cut) return "cut";
   if (fate !== "dropped") return fate;
   if (id === EOS) return "noEnd";
   return last ? "over" : "dropped";

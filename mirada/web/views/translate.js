@@ -59,14 +59,13 @@ export class TranslateView {
 
   // ── word by word ────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #showTokens({ids, pieces, tokenLogProbabilities}, {word, prefix}) {
+  #showTokens({pieces, tokenLogProbabilities}, {word, prefix}) {
     const {app} = this;
-    const shown = pieceLabels([...pieces.slice(0, ids.length), "</s>"], unitsOf(app.entry).target);
+    const shown = pieceLabels(pieces, unitsOf(app.entry).target); // what the limit cut has no </s>
     const focused = this.tokens.contains(document.activeElement);
-    const offset = shown.length - (tokenLogProbabilities?.length ?? 0); // a forced prefix has no probabilities
     this.tokens.replaceChildren(
       ...shown.map((label, place) => {
-        const logP = tokenLogProbabilities?.[place - offset];
+        const logP = tokenLogProbabilities[place];
         const p = logP === undefined ? null : Math.exp(logP);
         const made = button(
           [element("bdi", {}, label), p === null ? null : element("small", {}, app.number(p, 2))],
