@@ -13,7 +13,8 @@ What the file has in it, for model n of them (n = 0, 1):
     <script type="text/plain" id="training-n">     its attention while it was trained, if the bundle has that
     <script type="text/plain" id="recorded-n-k">   the trace of recorded sentence k, float16
 
-Each of these texts is base64 of gzip of a safetensors file. An entry is
+Each of these texts is base64 of gzip of a safetensors file, of which every fourth byte comes first, then the next ones,
+and so on (`weights.packed`). An entry is
 
     name, task, architecture, config, sizes      config is the section `model`, sizes {inputs, outputs, causal, …}
     tokenizers {source, target}                  as in tokenizer.json; target is null where it is the source's

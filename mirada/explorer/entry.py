@@ -60,7 +60,7 @@ class Packed:
 
     entry: dict[str, Any]
     blobs: dict[str, str] = field(default_factory=dict)
-    """base64 of gzip: `weights`, `proof`, `training`, `recorded-k`."""
+    """As `packed` writes them: `weights`, `proof`, `training`, `recorded-k`."""
 
 
 def pack(model: Explored, sentence: str | None, precision: Precision | None) -> Packed:

@@ -51,4 +51,9 @@ class PageFile(HTMLParser):
 
     def tensors(self, name: str) -> dict[str, Tensor]:
         """The tensors of a blob."""
-        return dict(load(gzip.decompress(base64.b64decode(self.scripts[name], validate=True))))
+        planes = gzip.decompress(base64.b64decode(self.scripts[name], validate=True))
+        content = bytearray(len(planes))
+        for byte in range(4):  # first the first bytes of all numbers
+            size = len(content[byte::4])
+            content[byte::4], planes = planes[:size], planes[size:]
+        return dict(load(bytes(content)))

@@ -278,6 +278,7 @@ def test_a_model_whose_worker_died_says_so(page_file: Path, browser: Browser) ->
             expect(page.locator(".status.problem")).to_contain_text("has stopped (out of memory); reload the page")
             expect(page.locator("main.panel")).to_have_attribute("aria-busy", "false")
             expect(page.locator(".output")).to_be_empty()
+        page.wait_for_url(lambda url: "sigue" in url)
         page.reload()
         expect(page.locator(".output")).to_have_text("the cat follows the train")
 

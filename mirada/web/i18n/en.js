@@ -92,7 +92,7 @@ export const english = {
   "beam.fate": "What became of it",
   "fate.kept": "kept: among the {width} best that continue",
   "fate.ended": "ended: complete, put aside",
-"fate.cut": "cut at the length limit, and put aside",
+  "fate.cut": "cut at the length limit, and put aside",
   "fate.dropped": "dropped: rank {rank}, and only {width} continue",
   "fate.noEnd": "dropped: it would end, but is not among the {width} best",
   "fate.over": "dropped: the search is over, none can become better",
