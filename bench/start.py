@@ -19,7 +19,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.command import mirada
 from bench.revisions import HERE, checked_out, environment, start, write_builtin
 
 Seconds = dict[str, float]
@@ -127,11 +126,14 @@ def compare(trees: dict[str, Path], options: argparse.Namespace, folder: Path) -
                 trainings[f"{name}, {state}"].append(first_step(tree, options, run, cache))
     for name, runs in trainings.items():
         show(f"to the first step, {name}", runs)
-    bundle = (options.bundle or translator(folder)).absolute()
+    given = options.bundle and options.bundle.absolute()
+    bundles = {
+        name: given or translator(tree, folder / f"few-{number}") for number, (name, tree) in enumerate(trees.items())
+    }
     translations: dict[str, list[Seconds]] = {name: [] for name in trees}
     for _ in range(options.rounds):
         for name, tree in trees.items():
-            translations[name].append(translation(tree, bundle))
+            translations[name].append(translation(tree, bundles[name]))
     for name, runs in translations.items():
         show(f"translating a sentence, {name}", runs)
     for name in list(trees)[1:]:
@@ -144,8 +146,13 @@ def compare(trees: dict[str, Path], options: argparse.Namespace, folder: Path) -
         ratio(f"translating a sentence, {name} : this tree", translations[name], translations["this tree"])
 
 
-def translator(folder: Path) -> Path:
-    """A small translator that is hardly trained: it takes as long as any to open."""
+def translator(tree: Path, folder: Path) -> Path:
+    """A small translator that a tree has hardly trained: it takes as long as any to open."""
+    folder.mkdir()
     pairs = write_builtin(folder / "few.tsv", 3000)
-    mirada("train", pairs, "--from", "es", "--to", "en", "--preset", "tiny", "--steps", "20", "--out", folder / "few")
+    words = ("--from", "es", "--to", "en", "--preset", "tiny", "--steps", "20", "--out", folder / "few")
+    process = start(tree, "train", pairs, *words)
+    said, _ = process.communicate()
+    if process.returncode:
+        sys.exit(f"{tree}: training failed:\n{said}")
     return folder / "few"

@@ -45,6 +45,8 @@ class DecodeConfig(Section):
     """Translate each sentence of a text by itself, and one that is longer than most of the training set clause by
     clause; false gives the model the whole text. Default: as the model was trained, on single sentences or longer
     texts."""
+    spelling: bool = True
+    """Read a misspelt word of the source as the known one that it is meant for, where hardly any words are unknown."""
     words: bool = False
     """Measure the probability of each word of a translation."""
     recover: bool = True

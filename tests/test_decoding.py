@@ -391,5 +391,6 @@ def test_every_setting_has_its_bounds(name: str) -> None:
 
 def test_the_defaults() -> None:
     expected = {"beam": 5, "n_best": 1, "length_penalty": 1.0, "max_ratio": 3.0, "sample": False, "split": None}
-    expected |= {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "seed": 0, "words": False, "recover": True}
+    expected |= {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "seed": 0}
+    expected |= {"words": False, "recover": True, "spelling": True}
     assert DecodeConfig().model_dump() == expected

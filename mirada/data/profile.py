@@ -26,6 +26,8 @@ from mirada.parsing import load_json
 MAX_NAMES = 20_000
 MAX_KNOWN = 500_000
 """Distinct words that are remembered, those of the first texts first."""
+MAX_LETTERS = 100
+"""Small letters that are remembered, those of most words first."""
 SAMPLED = 50
 """Sentences are counted in every fiftieth text."""
 SEVERAL = 1.5
@@ -48,6 +50,8 @@ class _File(BaseModel):
     capitalized: Annotated[float, Field(ge=0, le=1)]
     stopped: Annotated[float, Field(ge=0, le=1)] = 0.0
     words: Annotated[int, Field(ge=0, le=10**6)] = 0
+    unseen: Annotated[float, Field(ge=0, le=1)] = 1.0
+    letters: Annotated[str, Field(max_length=MAX_LETTERS)] = ""
     sentences: Annotated[float, Field(ge=0, le=1e6)]
     names: Annotated[dict[str, str], Field(max_length=MAX_NAMES)]
     known: Annotated[str, Field(max_length=6 * MAX_KNOWN)]
@@ -65,6 +69,10 @@ class Profile:
     """The share of texts that end with a mark such as a full stop."""
     words: int = 0
     """How many words most texts have at most; 0 if that is not known."""
+    unseen: float = 1.0
+    """The share of the words of a new text, names aside, that will be unknown."""
+    letters: str = ""
+    """The small letters that words have."""
     names: dict[str, str] = field(default_factory=dict, repr=False)
     """How words are usually written that have capital letters inside a sentence, by their form in small letters."""
     known: bytes = field(default=b"", repr=False)
@@ -93,8 +101,14 @@ class Profile:
         names = dict(
             [*self.names.items(), *(pair for pair in other.names.items() if not self.knows(pair[0]))][:MAX_NAMES]
         )
-        words = max(self.words, other.words)
-        return replace(self, words=words, names=names, known=hashes.astype("<u4").tobytes())
+        return replace(
+            self,
+            words=max(self.words, other.words),
+            unseen=max(self.unseen, other.unseen),
+            letters="".join(dict.fromkeys(self.letters + other.letters))[:MAX_LETTERS],
+            names=names,
+            known=hashes.astype("<u4").tobytes(),
+        )
 
     # ── words ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -205,6 +219,8 @@ class ProfileBuilder:
             sentences=round(self.found / max(1, self.counted), 4),
             stopped=round(self.stops / max(1, self.texts), 4),
             words=self._usual_length(),
+            unseen=_unseen(inside),
+            letters=_letters(inside),
             names=self._names(inside),
             known=known.tobytes(),
         )
@@ -227,6 +243,18 @@ class ProfileBuilder:
                 best[word.lower()] = word
         names = [(forms[usual], small, usual) for small, usual in best.items() if usual != small and forms[usual] > 1]
         return {small: usual for _, small, usual in sorted(names, reverse=True)[:MAX_NAMES]}
+
+
+def _unseen(forms: Counter[str]) -> float:
+    """P(new) ≈ n₁ / N, of N words n₁ that occur once (Good 1953); 1 if there are none."""
+    counts = [count for form, count in forms.items() if form.islower()]
+    return round(counts.count(1) / sum(counts), 4) if counts else 1.0
+
+
+def _letters(forms: Counter[str]) -> str:
+    """The small letters, those of most words first."""
+    counts = Counter(letter for form in forms for letter in set(form) if letter.islower())
+    return "".join(letter for letter, _ in sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:MAX_LETTERS])
 
 
 def _forms(chunks: Counter[str]) -> Counter[str]:

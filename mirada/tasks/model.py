@@ -257,6 +257,8 @@ class DecodeOptions(TypedDict, total=False):
     """When sampling: the same text and seed give the same sample. Default 0."""
     split: bool | None
     """Translate each sentence of a text by itself. Default: if the model was trained on single sentences."""
+    spelling: bool | None
+    """Read misspelt words of the source as those they are meant for. Default true."""
     words: bool | None
     """Measure the probability of each word of a translation (`words`)."""
     recover: bool | None

@@ -107,6 +107,17 @@ def test_most_texts_have_at_most_so_many_words() -> None:
     assert profile_of(["One two."] * 9).merged(profile_of(texts)).words == 19
 
 
+def test_how_many_words_of_a_new_text_are_unknown() -> None:
+    texts = ["The cat sleeps.", "The cat reads.", "The Zebra sleeps; a cat stays."]
+    found = profile_of(texts)  # inside: cat 3, sleeps 2; reads, a and stays once, and a name
+    assert found.unseen == pytest.approx(3 / 8, abs=1e-4)
+    assert profile_of([*texts, *texts]).unseen == 0
+    assert profile_of(["Tom."]).unseen == 1
+    assert found.merged(profile_of([*texts, *texts])).unseen == found.unseen
+    assert set(found.letters) == set("catsleepreadyb")
+    assert set(found.merged(profile_of(["The ñandú."])).letters) == set(found.letters) | set("ñandú")
+
+
 def test_a_merged_profile_knows_the_words_of_both() -> None:
     both = PROFILE.merged(profile_of(["Hier wohnt Jana mit Tom.", "Dort wohnt Jana."] * 2))
     assert both.knows("jana")

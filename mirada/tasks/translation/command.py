@@ -116,6 +116,10 @@ def translate(
             help="Translate each sentence of a line by itself, and long ones clause by clause.", show_default="--split"
         ),
     ] = None,
+    spelling: Annotated[
+        bool | None,
+        typer.Option(help="Correct misspelt words of the source, and say so.", show_default="--spelling"),
+    ] = None,
     flags: Annotated[
         bool, typer.Option("--flags", help="Add columns: what to check each translation for, and its confidence.")
     ] = False,
@@ -161,6 +165,7 @@ def translate(
     model = load(bundle, device, threads, TranslationModel, **how)
     decode: dict[str, Any] = {"beam": beam, "n_best": n_best, "temperature": temperature, "top_k": top_k}
     decode |= {"top_p": top_p, "seed": seed, "sample": sample or None, "split": split, "words": words or None}
+    decode["spelling"] = spelling
     aids = Aids(model, _direction(model, to, given, out, kind), glossary, keep, memory, memory_threshold)
     settings = {**how, **aids.fingerprints, **model.decode_config(**decode).model_dump()}
     job = job_of("translate", bundle, prefix=prefix, flags=flags, without=without, **settings)

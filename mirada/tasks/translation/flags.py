@@ -5,6 +5,7 @@ cut          it reached the length limit
 lost         a number, address, placeholder, tag or other span of the source is missing
 copied       it is the source again
 language     the source is not in the model's language
+spelling     a misspelt word of the source was read as another one
 short        it is far shorter than its source
 uncovered    words of the source have no counterpart (looked for where the probabilities of words are asked for)
 """
@@ -18,7 +19,7 @@ from mirada.data.masking import Masked, spans
 from mirada.data.placeholders import found, key
 from mirada.data.profile import Profile
 
-FLAGS = ("repetition", "cut", "lost", "copied", "language", "short", "uncovered")
+FLAGS = ("repetition", "cut", "lost", "copied", "language", "spelling", "short", "uncovered")
 MANY = {1: 4}
 """How often n tokens in a row must be repeated to be a loop; OFTEN where nothing is said."""
 OFTEN, LONGEST = 3, 8

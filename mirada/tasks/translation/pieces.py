@@ -18,6 +18,7 @@ from mirada.data.masking import Masked, Span, mask, spans, without
 from mirada.data.normalize import nfc
 from mirada.data.profile import CASED, Case, Profile, in_case
 from mirada.data.sentences import sentences
+from mirada.data.spelling import Correction
 from mirada.tasks.translation.glossary import Required
 from mirada.tasks.translation.markup import MAX_TAGS, NO_TAGS, TAG, Tags, pairs, take_out
 from mirada.tasks.translation.memory import Match
@@ -80,8 +81,21 @@ class Piece:
     """The mean probability of a token."""
     words: list[tuple[str, float]] = field(default_factory=list)
     """The words of the first translation with their probabilities."""
+    corrected: list[tuple[str, str]] = field(default_factory=list)
+    """Misspelt words, and as what they are read."""
     uncovered: list[str] = field(default_factory=list)
     """Words of the source that seem to have no counterpart in it."""
+
+    def correct(self, found: Sequence[Correction]) -> None:
+        """Read words as others, but not across a tag."""
+        text, places = self.masked.text, self.tags.places
+        for start, end, word in reversed(found):
+            if not any(start < place < end for place in places):
+                self.corrected.insert(0, (text[start:end], word))
+                longer = len(word) - (end - start)
+                places = tuple(place + longer if place >= end else place for place in places)
+                text = text[:start] + word + text[end:]
+        self.masked, self.tags = Masked(text, self.masked.spans), Tags(self.tags.texts, places)
 
     def finish(self, text: str) -> str:
         """A translation of the masked text as one of the piece: in its case, with its spans and tags."""

@@ -12,6 +12,7 @@ from mirada.data.checks import has_invalid_bytes
 from mirada.data.language import UNSPACED, primary
 from mirada.data.masking import spans
 from mirada.data.profile import SEVERAL
+from mirada.data.spelling import corrections
 from mirada.data.tokenizer_learning import SYNTHETIC
 from mirada.decoding import DecodeConfig, Hypothesis
 from mirada.engines import Engine
@@ -49,6 +50,8 @@ class Translation(GeneratedText):
     uncovered: tuple[str, ...] = ()
     """Words of the source that seem to have no counterpart, where words were asked for."""
 
+    corrected: tuple[tuple[str, str], ...] = ()
+    """Misspelt words of the source, and as what they were read."""
     memory: tuple[Match, ...] = ()
     """What a translation memory has for its sentences."""
 
@@ -56,6 +59,8 @@ class Translation(GeneratedText):
         found = {**super().values(), "flags": list(self.flags), "confidence": round(self.confidence, 4)}
         if self.words:
             found |= {"words": ranked(self.words, "word", "probability"), "uncovered": list(self.uncovered)}
+        if self.corrected:
+            found |= {"corrected": [list(pair) for pair in self.corrected]}
         if self.memory:
             found |= {"memory": [match.as_dict() for match in self.memory]}
         return found
@@ -93,6 +98,10 @@ class _Text:
     mark: str = ""
     """The language mark (>>fra<<) in front of each of its sentences."""
     problem: str | None = None
+    terms: Find | None = None
+    """Finds the terms of a glossary, which are spelt as they are meant."""
+    spelling: bool = True
+    """Whether misspelt words are corrected."""
     pieces: list[Piece] = field(default_factory=list)
     parts: int = 0
     """How many parts its overlong sentences were split into."""
@@ -141,7 +150,7 @@ class Translator:
         is the direction, for a model of two.
         """
         way = Way(language=self.language) if way is ONE_WAY else way
-        work = self._cut(texts, self._forced(prefix), self.splits(config), way, terms)
+        work = self._cut(texts, self._forced(prefix), self.splits(config), way, terms, spelling=config.spelling)
         pieces = [piece for found in work for piece in found.pieces]
         if memory is not None:
             recall(texts, work, memory)
@@ -177,13 +186,15 @@ class Translator:
         way: Way,
         terms: Find | None = None,
         clauses: bool = True,
+        spelling: bool = True,
     ) -> list[_Text]:
         """Cut the texts into pieces that the model can take; `terms` of a glossary are no unknown names.
 
-        With `split` into sentences, and with `clauses` longer ones than most that it has learned from into these.
+        With `split` into sentences, and with `clauses` longer ones than most that it has learned from into these; with
+        `spelling`, misspelt words are corrected.
         """
-        work = [_Text(problem=_fault(text)) for text in texts]
-        waiting, clauses = [], clauses and split
+        work = [_Text(problem=_fault(text), terms=terms, spelling=spelling) for text in texts]
+        waiting, clauses, small = [], clauses and split, primary(way.into or "") not in CAPITAL_NOUNS
         for number, (text, found) in enumerate(zip(texts, work, strict=True)):
             if not found.problem:
                 found.mark = self._mark(text)
@@ -191,7 +202,7 @@ class Translator:
         self._encode(waiting, work)
         for piece in waiting:
             found = work[piece.text]
-            pieces = list(self._shortened(texts[piece.text], work, piece, clauses, way))
+            pieces = list(self._shortened(texts[piece.text], work, piece, clauses, small))
             if len(pieces) > 1 and len(piece.ids) > self.longest:
                 found.parts += len(pieces)
                 found.notes.append(
@@ -214,7 +225,11 @@ class Translator:
         return work
 
     def _encode(self, pieces: Sequence[Piece], work: Sequence[_Text]) -> None:
-        """Give pieces their ids, each preceded by the language mark of its text."""
+        """Give pieces their ids, each preceded by the language mark of its text, and correct their spelling."""
+        for piece in pieces:
+            found = work[piece.text]
+            if found.spelling and self.profile:
+                piece.correct(corrections(piece.masked.text, self.profile, found.terms or (lambda word: None)))
         read = [_marked(piece.masked.text, work[piece.text].mark) for piece in pieces]
         for piece, ids in zip(pieces, self.source.encode(read), strict=True):
             piece.ids = ids
@@ -225,9 +240,11 @@ class Translator:
         ids = self.source.encode([mark[1]])[0] if mark else []
         return mark[1] if mark and len(ids) == 1 and ids[0] != self.source.unknown else ""
 
-    def _shortened(self, text: str, work: Sequence[_Text], piece: Piece, clauses: bool, way: Way) -> Iterator[Piece]:
-        """Split a piece into parts that the model takes and, with `clauses`, has learned to translate."""
-        small = primary(way.into or "") not in CAPITAL_NOUNS
+    def _shortened(self, text: str, work: Sequence[_Text], piece: Piece, clauses: bool, small: bool) -> Iterator[Piece]:
+        """Split a piece into parts that the model takes and, with `clauses`, has learned to translate.
+
+        A part that begins inside the sentence gets a translation in `small` letters, if it may.
+        """
         waiting = [piece]
         while waiting:
             piece = waiting.pop()
@@ -239,9 +256,10 @@ class Translator:
             left, right = stripped(text, piece.start, cut), stripped(text, cut, piece.end)
             if text[left[1] - 1] in ",;:":  # it stays where it is, between the translations
                 left = stripped(text, left[0], left[1] - 1)
+            of = piece.case, work[piece.text].terms
             halves = [
-                self.cutter.piece(piece.text, text, *left, piece.case, inner=piece.inner, cut=True),
-                self.cutter.piece(piece.text, text, *right, piece.case, inner=True, cut=piece.cut),
+                self.cutter.piece(piece.text, text, *left, *of, inner=piece.inner, cut=True),
+                self.cutter.piece(piece.text, text, *right, *of, inner=True, cut=piece.cut),
             ]
             self._encode(halves, work)
             waiting += reversed(halves)
@@ -297,7 +315,9 @@ class Translator:
         if cut:
             part = f", {cut} of its {len(pieces)} sentences" if len(pieces) > 1 else ""
             notes.append(f"the translation was cut at the length limit{part}; allow more with decode.max_ratio")
-        flags = set().union(*(piece.flags for piece in pieces))
+        corrected = tuple(one for piece in pieces for one in piece.corrected)
+        notes += [f"{word!r} is read as {other!r}" for word, other in dict.fromkeys(corrected)]
+        flags = set().union(*(piece.flags for piece in pieces), ["spelling"] if corrected else [])
         if is_copy(text, options[0][0]):
             flags.add("copied")
         if other_language(language, text, self.profile):
@@ -311,6 +331,7 @@ class Translator:
             confidence=min(piece.confidence for piece in pieces),
             words=tuple(word for piece in pieces for word in piece.words),
             uncovered=tuple(word for piece in pieces for word in piece.uncovered),
+            corrected=corrected,
             memory=tuple(piece.match for piece in pieces if piece.match),
             notes=tuple(notes),
         )

@@ -148,6 +148,26 @@ class TestCommandLine:
         assert "--n-best" in refused("translate", model.path, "hola", "--flags", "--n-best", 2, code=2)
 
 
+def test_misspelt_words_are_read_as_they_are_meant_and_it_is_said(model: TranslationModel) -> None:
+    found = model.translate("El gato ve el terrn con Tom.")
+    assert found.corrected == ()  # two letters
+    for text in ("El gato ve el tern a las 12:30.", "EL GATO VE EL TERN A LAS 12:30."):
+        found = model.translate(text)
+        assert str(found).casefold() == "the cat sees the train at 12:30."
+        assert found.corrected == (("tern", "tren"),)
+        assert found.flags == ("spelling",)
+        assert found.notes == ("'tern' is read as 'tren'",)
+        assert found.as_dict()["corrected"] == [["tern", "tren"]]
+    assert model.translate("El <b>tern</b> ve el <i>gtao</i>.").text == "The <b>train</b> sees the <i>cat</i>."
+    whole = model.translate("El gato ve el tern.", spelling=False)
+    assert whole.corrected == ()
+    assert "spelling" not in whole.flags
+    kept = model.translate("El gato ve el tern.", glossary={"tern": "cube"})
+    assert kept.corrected == ()
+    assert "cube" in kept.text
+    assert " tren" in model.attend("El gato ve el tern.").tokens["source"]
+
+
 def test_what_is_lost_is_worse_than_what_is_repeated(model: TranslationModel) -> None:
     search, marker = model.translator.search, MARKERS[0]
     (with_it, without) = search.target.encode([f"the cat the cat the cat the cat {marker}", "the cat"])

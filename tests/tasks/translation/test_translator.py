@@ -288,3 +288,14 @@ def test_settings_of_sampling_are_refused_without_it(trained: TranslationModel, 
     with pytest.raises(UsageError, match="is for sampling; add sample=True"):
         trained.translate(CAT, **changes)
     assert trained.translate(CAT, temperature=1.0, seed=0).text == THE_CAT
+
+
+def test_terms_of_a_glossary_are_terms_in_clauses_too(
+    trained: TranslationModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_words(trained, 5, monkeypatch)
+    asked = list[str]()
+    text, way = "El gato ve el tren, el Zorro ve el barco.", Way(language="es", into="en")
+    monkeypatch.setattr(trained.translator.cutter, "masks", True)
+    trained.translator._cut([text], [], True, way, lambda word: asked.append(word) or [])  # type: ignore[func-returns-value]
+    assert asked.count("Zorro") == 2  # of the sentence, and of its clause
