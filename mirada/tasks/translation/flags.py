@@ -26,8 +26,8 @@ OFTEN, LONGEST = 3, 8
 """Times, and tokens of the longest loop that is looked for."""
 SURE, LIKELY = 0.9, 0.6
 """Probability from which a text counts as one in another language, and where most of its words are unknown."""
-KNOWN = 0.6
-"""The share of words below which they are unknown."""
+KNOWN, FAMILIAR = 0.6, 0.9
+"""The share of known words below which a text is one of unknown words, and from which it is in the model's language."""
 SHORT, FEWEST = 0.35, 10
 """The share of its source's tokens that a translation has at least, where the source has that many."""
 
@@ -80,10 +80,16 @@ def faults(source: str, masked: Masked, ids: Sequence[int], output: str, tokens:
 
 
 def other_language(tag: str | None, text: str, profile: Profile | None = None) -> bool:
-    """Whether a text is in another language than the one with this tag: clearly, or likely and of unknown words."""
-    if not tag or not language.known(tag):
+    """Whether a text is in another language than the one with this tag: clearly, or likely and of unknown words.
+
+    A text of known words is not looked at: to identify languages, a model has to be read, and asked.
+    """
+    known = profile.known_share(text) if profile else 0.0
+    if not tag or known >= FAMILIAR:
         return False
     seen = language.guess(text, SURE)
-    if seen is None and profile is not None and profile.known_share(text) < KNOWN:
+    if seen is None and profile is not None and known < KNOWN:
         seen = language.guess(text, LIKELY)
-    return seen is not None and seen != language.primary(tag) and not language.related(seen, language.primary(tag))
+    if seen is None or not language.known(tag):
+        return False
+    return seen != language.primary(tag) and not language.related(seen, language.primary(tag))

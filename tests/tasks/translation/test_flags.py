@@ -6,7 +6,7 @@ import pytest
 
 from mirada.data.masking import MARKERS, Masked
 from mirada.tasks.translation.flags import faults, is_copy, loops, lost, other_language
-from tests.data.test_profile import PROFILE
+from tests.data.test_profile import PROFILE, profile_of
 
 
 @pytest.mark.parametrize(
@@ -79,6 +79,12 @@ def test_a_language_that_is_likely_counts_where_words_are_unknown() -> None:
     portuguese = "O que aconteceu com seu cachorro?"
     assert not other_language("en", portuguese)
     assert other_language("en", portuguese, PROFILE)
+
+
+def test_a_text_of_known_words_is_in_the_language_of_the_model() -> None:
+    spanish = "Todos los gatos de la ciudad duermen durante el día y salen por la noche."
+    assert not other_language("en", spanish, profile_of([spanish]))
+    assert other_language("en", spanish, profile_of(["Todos los gatos."]))
 
 
 def test_a_translation_that_is_far_shorter_than_its_source_is_flagged() -> None:
