@@ -17,8 +17,8 @@ from mirada.data.profile import Profile
 
 RARE = 0.01
 """The share of unknown words in a new text up to which an unknown one is likely to be misspelt."""
-SHORTEST = 4
-"""Letters of a word below which too many others are alike."""
+SHORTEST, LONGEST = 4, 30
+"""Letters of a word: too many others are like a shorter one, and a longer one is none."""
 
 _WORD = re.compile(r"(?<![\w'’-])[^\W\d_]+(?![\w'’-])")
 
@@ -38,7 +38,7 @@ def corrections(text: str, profile: Profile, kept: Callable[[str], object] = lam
     found = []
     for match in _WORD.finditer(text):
         word = match[0]
-        if len(word) < SHORTEST or not word.islower() or profile.knows(word) or kept(word):
+        if not SHORTEST <= len(word) <= LONGEST or not word.islower() or profile.knows(word) or kept(word):
             continue
         meant = {other for other in _alike(word, profile.letters) if profile.knows(other)}
         if len(meant) == 1:

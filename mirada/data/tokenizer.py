@@ -97,20 +97,25 @@ class TokenizerConfig(Section):
         return self
 
     def learn(
-        self, texts: Iterable[str], words: int, mask: bool = False, markers: str = "", tags: Sequence[str] = ()
+        self,
+        texts: Iterable[str],
+        words: int,
+        mask: bool = False,
+        markers: str = "",
+        tags: Sequence[str] = (),
+        languages: int = 1,
     ) -> Tokenizer:
-        """A tokenizer learned from texts of so many running words."""
-        sizes = self.most(words), self.unit, self.lowercased, mask, self.normalize
+        """A tokenizer learned from texts of so many running words, in one language or more."""
+        sizes = self.most(words, languages), self.unit, self.lowercased, mask, self.normalize
         return Tokenizer.learn(texts, *sizes, markers, tags)
 
-    def most(self, words: int) -> int:
+    def most(self, words: int, languages: int = 1) -> int:
         """How many units to learn from a corpus of so many running words."""
         if self.vocabulary is not None:
             return self.vocabulary
-        words = min(words, self.words_seen or words)
-        return (
-            suggest_vocabulary(words) if self.unit == "subwords" else MAX_WORDS if self.unit == "words" else MAX_UNITS
-        )
+        if self.unit == "subwords":
+            return suggest_vocabulary(min(words, self.words_seen or words), languages)
+        return MAX_WORDS if self.unit == "words" else MAX_UNITS
 
     @property
     def lowercased(self) -> bool:
@@ -126,12 +131,12 @@ class Token(NamedTuple):
     end: int
 
 
-def suggest_vocabulary(words: int) -> int:
-    """A vocabulary that suits a corpus of so many running words (both languages): it grows with its square root.
+def suggest_vocabulary(words: int, languages: int = 1) -> int:
+    """A vocabulary that suits a corpus of so many running words: 5 √words subwords for each of its languages.
 
     It is a multiple of 16, since processors multiply matrices of such widths faster.
     """
-    return max(SMALLEST, min(LARGEST, round(5 * math.sqrt(words) / 16) * 16))
+    return max(SMALLEST, min(LARGEST, round(5 * languages * math.sqrt(words) / 16) * 16))
 
 
 class Tokenizer:

@@ -55,6 +55,12 @@ def test_kept_words_and_those_of_texts_with_many_unknown_words_stay() -> None:
     assert corrected("becuase", Profile()) == "becuase"
 
 
+def test_what_is_no_word_is_not_looked_at() -> None:
+    assert corrections("becuase" * 100_000, PROFILE) == []
+    long = profile_of(["The cat sees donaudampfschifffahrtskapitaens here."] * 5)
+    assert corrections("the donaudampfschifffahrtskapiteans", long) == []
+
+
 @given(st.text(st.sampled_from("abcesu éTZ'-.1"), max_size=40))
 def test_places_are_those_of_unknown_words(text: str) -> None:
     for start, end, word in corrections(text, PROFILE):

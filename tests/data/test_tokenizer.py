@@ -134,6 +134,8 @@ def test_the_suggested_vocabulary_grows_with_the_corpus_within_bounds() -> None:
     assert sizes[0] == SMALLEST
     assert sizes[-1] == LARGEST
     assert SMALLEST < suggest_vocabulary(10**6) < LARGEST
+    assert suggest_vocabulary(10**6, languages=2) == pytest.approx(2 * suggest_vocabulary(10**6), abs=16)
+    assert suggest_vocabulary(10**8, languages=2) == LARGEST
 
 
 # --- offsets and words ---

@@ -296,7 +296,7 @@ class TranslationData(Preparation[Any]):
                         profile.add(normalize(text))
 
         if config.joint:
-            joint = config.learn(texts((0, 1)), survey.words, markers=markers, tags=tags)
+            joint = config.learn(texts((0, 1)), survey.words, markers=markers, tags=tags, languages=2)
             return TranslationPreprocessor(joint, joint, profile.build())
         source, target = (
             config.learn(texts((side,)), survey.words, markers=markers, tags=own) for side, own in ((0, tags), (1, ()))
