@@ -43,8 +43,8 @@ class DecodeConfig(Section):
     """The same sentence and seed give the same sample, whatever else is in the batch."""
     split: bool | None = None
     """Translate each sentence of a text by itself, and one that is longer than most of the training set clause by
-    clause; false gives the model the whole text. Default: as the model was trained, on single sentences or longer
-    texts."""
+    clause if that is more likely; false gives the model the whole text. Default: as the model was trained, on single
+    sentences or longer texts."""
     spelling: bool = True
     """Read a misspelt word of the source as the known one that it is meant for, where hardly any words are unknown."""
     words: bool = False

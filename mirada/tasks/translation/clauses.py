@@ -2,17 +2,21 @@
 
     I know there are cool things to do, | but because I'm not from here, I never know about them.
 
-A model translates a sentence badly that is longer than most that it has learned from; its clauses it knows. No place is
-inside of what has to stay whole: an address, a placeholder, a tag, or what a pair of tags encloses.
+A weak model translates a sentence badly that is longer than most that it has learned from, but knows its clauses; a
+strong one needs the whole to translate them. So such a sentence is translated both ways, and what the model itself
+finds more likely is kept. No place is inside of what has to stay whole: an address, a placeholder, a tag, or what a
+pair of tags encloses.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 
 from mirada.data.masking import Span
 from mirada.tasks.translation.markup import pairs
+from mirada.tasks.translation.pieces import Piece
 
 MARKS = [re.compile(pattern) for pattern in (r"[;；]\s*", r":\s+|：\s*", r",\s+|[，、]\s*")]
 """Where clauses end, the best places first."""
@@ -61,3 +65,18 @@ def _most_central(size: int, kinds: Sequence[Sequence[int]]) -> int | None:
             if nearest is not None and abs(nearest - size // 2) <= reach:
                 return nearest
     return None
+
+
+def better(whole: list[Piece], parts: list[Piece]) -> list[Piece]:
+    """A sentence or its parts: what has no fault that the other has, or else is more likely, token by token."""
+    faulty = [any(piece.flags & {"repetition", "cut", "short"} for piece in pieces) for pieces in (whole, parts)]
+    if faulty[0] != faulty[1]:
+        return parts if faulty[0] else whole
+    return parts if _mean_log_p(parts) > _mean_log_p(whole) else whole
+
+
+def _mean_log_p(pieces: Sequence[Piece]) -> float:
+    """The mean log probability of a token, EOS included."""
+    lengths = [len(piece.tokens) + 1 for piece in pieces]
+    logs = (length * math.log(max(piece.confidence, 1e-9)) for piece, length in zip(pieces, lengths, strict=True))
+    return sum(logs) / sum(lengths)

@@ -113,7 +113,8 @@ def translate(
     split: Annotated[
         bool | None,
         typer.Option(
-            help="Translate each sentence of a line by itself, and long ones clause by clause.", show_default="--split"
+            help="Translate each sentence of a line by itself, and long ones by clauses where that is better.",
+            show_default="--split",
         ),
     ] = None,
     spelling: Annotated[

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 from mirada.data.checks import has_invalid_bytes
@@ -20,7 +20,7 @@ from mirada.errors import InputError
 from mirada.metrics.translation import TranslationScores
 from mirada.predictions import ranked
 from mirada.tasks.model import GeneratedText
-from mirada.tasks.translation.clauses import anywhere, between_clauses
+from mirada.tasks.translation.clauses import anywhere, better, between_clauses
 from mirada.tasks.translation.data import TranslationPreprocessor
 from mirada.tasks.translation.flags import FLAGS, is_copy, other_language
 from mirada.tasks.translation.memory import Match, Recall, recall
@@ -28,6 +28,8 @@ from mirada.tasks.translation.pieces import ONE_WAY, Cutter, Find, Piece, Way, s
 from mirada.tasks.translation.search import Search
 from mirada.tasks.translation.terminology import impose
 
+FAR = 3
+"""How many times as long as most that the model has learned from a sentence is that is always split into clauses."""
 CAPITAL_NOUNS = ("de", "lb")
 """Languages in which any clause may begin with a capital letter."""
 LONGEST_TEXT = 1_000_000
@@ -97,6 +99,7 @@ class _Text:
 
     mark: str = ""
     """The language mark (>>fra<<) in front of each of its sentences."""
+    way: Way = ONE_WAY
     problem: str | None = None
     terms: Find | None = None
     """Finds the terms of a glossary, which are spelt as they are meant."""
@@ -156,9 +159,11 @@ class Translator:
             recall(texts, work, memory)
         open_ = [piece for piece in pieces if piece.remembered is None or (config.n_best > 1 and piece.ids)]
         self.search(open_, config, progress)
+        if self.splits(config) and not config.sample:
+            self._try_clauses(texts, work, config)
         if terms is not None:
             impose(self, work, terms, config)
-        self.search.finish(pieces, config)
+        self.search.finish([piece for found in work for piece in found.pieces], config)
         return [self._join(text, found, way.language) for text, found in zip(texts, work, strict=True)]
 
     def splits(self, config: DecodeConfig) -> bool:
@@ -185,16 +190,15 @@ class Translator:
         split: bool,
         way: Way,
         terms: Find | None = None,
-        clauses: bool = True,
         spelling: bool = True,
     ) -> list[_Text]:
         """Cut the texts into pieces that the model can take; `terms` of a glossary are no unknown names.
 
-        With `split` into sentences, and with `clauses` longer ones than most that it has learned from into these; with
+        With `split` into sentences, and those that are far longer than most that it has learned from into clauses; with
         `spelling`, misspelt words are corrected.
         """
-        work = [_Text(problem=_fault(text), terms=terms, spelling=spelling) for text in texts]
-        waiting, clauses, small = [], clauses and split, primary(way.into or "") not in CAPITAL_NOUNS
+        work = [_Text(problem=_fault(text), way=way, terms=terms, spelling=spelling) for text in texts]
+        waiting = list[Piece]()
         for number, (text, found) in enumerate(zip(texts, work, strict=True)):
             if not found.problem:
                 found.mark = self._mark(text)
@@ -202,7 +206,8 @@ class Translator:
         self._encode(waiting, work)
         for piece in waiting:
             found = work[piece.text]
-            pieces = list(self._shortened(texts[piece.text], work, piece, clauses, small))
+            far = split and len(piece.source.split()) > FAR * self.usual
+            pieces = list(self._shortened(texts[piece.text], work, piece, self.usual if far else 0))
             if len(pieces) > 1 and len(piece.ids) > self.longest:
                 found.parts += len(pieces)
                 found.notes.append(
@@ -215,8 +220,7 @@ class Translator:
                     f"{self.longest:,}"
                 )
             found.pieces += [part for part in pieces if part.ids]  # none if all of it is invisible
-            for part in pieces if not found.mark else ():
-                part.tag, part.ids[:0] = way.tag, way.tag
+            self._tag(pieces, found)
         for found in work:
             if found.problem:
                 found.pieces, found.notes = [], []
@@ -240,15 +244,27 @@ class Translator:
         ids = self.source.encode([mark[1]])[0] if mark else []
         return mark[1] if mark and len(ids) == 1 and ids[0] != self.source.unknown else ""
 
-    def _shortened(self, text: str, work: Sequence[_Text], piece: Piece, clauses: bool, small: bool) -> Iterator[Piece]:
-        """Split a piece into parts that the model takes and, with `clauses`, has learned to translate.
+    @property
+    def usual(self) -> int:
+        """How many words most of the sentences have that the model has learned from; 0 if that is not known."""
+        return self.profile.words if self.profile else 0
 
-        A part that begins inside the sentence gets a translation in `small` letters, if it may.
+    @staticmethod
+    def _tag(pieces: Sequence[Piece], found: _Text) -> None:
+        """Put the tag of the direction before the ids of pieces."""
+        for piece in pieces if not found.mark else ():
+            piece.tag, piece.ids[:0] = found.way.tag, found.way.tag
+
+    def _shortened(self, text: str, work: Sequence[_Text], piece: Piece, words: int) -> Iterator[Piece]:
+        """Split a piece into parts that the model takes and, unless it is 0, into clauses of at most so many words.
+
+        A part that begins inside the sentence, in a small letter, gets a translation that begins so, too, if it may.
         """
+        small = primary(work[piece.text].way.into or "") not in CAPITAL_NOUNS
         waiting = [piece]
         while waiting:
             piece = waiting.pop()
-            place = self._place(piece, text[piece.start : piece.end], clauses)
+            place = self._place(piece, text[piece.start : piece.end], words)
             if place is None:
                 yield replace(piece, inner=piece.inner and small)
                 continue
@@ -264,10 +280,39 @@ class Translator:
             self._encode(halves, work)
             waiting += reversed(halves)
 
+    def _place(self, piece: Piece, sentence: str, words: int) -> int | None:
+        """Where to split a sentence: if the model cannot take it, or it has more than so many words (0: any number)."""
+        if len(piece.ids) > self.longest:
+            return anywhere(sentence, spans(sentence))
+        return between_clauses(sentence, spans(sentence)) if 0 < words < len(sentence.split()) else None
+
+    def _try_clauses(self, texts: Sequence[str], work: Sequence[_Text], config: DecodeConfig) -> None:
+        """Translate sentences that are longer than most in clauses, too, and keep what the model finds more likely.
+
+        That is the one with the higher mean log probability of a token; or the one without a fault.
+        """
+        parts: dict[int, list[Piece]] = {}
+        for found in work:
+            for piece in found.pieces:
+                long = 0 < self.usual < len(piece.source.split())
+                if long and not (piece.prefix or piece.inner or piece.cut or piece.match):
+                    split = list(self._shortened(texts[piece.text], work, piece, self.usual))
+                    if len(split) > 1:
+                        self._tag(split, found)
+                        parts[id(piece)] = split
+        if not parts:
+            return
+        self.search([part for split in parts.values() for part in split], config, lambda done: None)
+        for found in work:
+            pieces = (
+                [piece] if id(piece) not in parts else better([piece], parts[id(piece)]) for piece in found.pieces
+            )
+            found.pieces = list(chain.from_iterable(pieces))
+
     def sentence(self, text: str, split: bool, way: Way = ONE_WAY) -> Piece:
         """A text that is one sentence, as the model reads it."""
         way = Way(language=self.language) if way is ONE_WAY else way
-        (found,) = self._cut([text], [], split, way, clauses=False)
+        (found,) = self._cut([text], [], split, way)
         if len(found.pieces) != 1:
             fault = found.problem or "is empty"
             if found.pieces:
@@ -286,14 +331,6 @@ class Translator:
             score = log_p / (len(piece.tokens) + 1) ** config.length_penalty
             first = Hypothesis(piece.tokens, log_p, score, piece.complete)
         return [first, *others]
-
-    def _place(self, piece: Piece, sentence: str, clauses: bool) -> int | None:
-        """Where to split a sentence: if the model cannot take it or, with `clauses`, it is longer than most that it has
-        learned from."""
-        if len(piece.ids) > self.longest:
-            return anywhere(sentence, spans(sentence))
-        usual = self.profile.words if self.profile and clauses else 0
-        return between_clauses(sentence, spans(sentence)) if 0 < usual < len(sentence.split()) else None
 
     # ── joining ───────────────────────────────────────────────────────────────────────────────────────────────────
 
