@@ -5,16 +5,18 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import pytest
 
 from mirada.data.masking import Masked
 from mirada.data.profile import Profile
+from mirada.errors import ConfigError, InputError, UsageError
 from mirada.tasks.translation import translator as translator_module
 from mirada.tasks.translation.clauses import better
 from mirada.tasks.translation.model import TranslationModel
 from mirada.tasks.translation.pieces import Piece, Way
-from mirada.tasks.translation.translator import joint
+from mirada.tasks.translation.translator import LONGEST_TEXT, joint
 
 CAT, WOLF = "el gato ve el tren", "el lobo ve el libro"
 THE_CAT, THE_WOLF = "the cat sees the train", "the wolf sees the book"
@@ -179,6 +181,165 @@ def piece(confidence: float, tokens: int, *flags: str) -> Piece:
 )
 def test_better_is_what_is_more_likely_or_has_no_fault(whole: Piece, parts: list[Piece], better_in_parts: bool) -> None:
     assert better([whole], parts) == (parts if better_in_parts else [whole])
+
+
+def test_what_cannot_be_cut_is_refused(trained: TranslationModel) -> None:
+    refused, fine = trained.translate(["gato" * 400, CAT])
+    assert (refused.text, fine.text) == ("", THE_CAT)
+    assert refused.problem is not None
+    assert "no place to cut it" in refused.problem
+
+
+def test_texts_beyond_all_measure_are_refused_before_they_are_read(trained: TranslationModel) -> None:
+    refused, fine = trained.translate(["gato " * (LONGEST_TEXT // 5 + 1), CAT])
+    assert fine.text == THE_CAT
+    assert refused.problem is not None
+    assert "1,000,000 are translated at most" in refused.problem
+
+
+def test_lone_surrogates_are_named(trained: TranslationModel) -> None:
+    refused, fine = trained.translate(["El se\udcf1or", CAT])
+    assert fine.text == THE_CAT
+    assert refused.problem is not None
+    assert "not UTF-8" in refused.problem
+    with pytest.raises(InputError, match="not UTF-8"):
+        trained.translate(CAT, prefix="se\udcf1or")
+    with pytest.raises(InputError, match="not UTF-8"):
+        trained.attend("El se\udcf1or")
+    with pytest.raises(InputError, match="not UTF-8"):
+        trained.ids("El se\udcf1or")
+
+
+# ── cut at the limit ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+BABBLE: dict[str, Any] = {"sample": True, "temperature": 100.0, "max_ratio": 0.01}
+"""Tokens at random, 20 of them at most: hardly ever does one of them end the text before."""
+
+
+def test_a_translation_that_is_cut_says_so(trained: TranslationModel) -> None:
+    cut = trained.translate(f"{CAT}\n{WOLF}", **BABBLE)
+    assert not cut.complete
+    assert cut.notes == (
+        "the translation was cut at the length limit, 2 of its 2 sentences; allow more with decode.max_ratio",
+    )
+    whole = trained.translate(CAT)
+    assert (whole.complete, whole.notes) == (True, ())
+
+
+def test_evaluation_counts_what_was_refused_and_what_was_cut(trained: TranslationModel) -> None:
+    scores = trained.evaluate([(CAT, THE_CAT), ("gato" * 400, "x"), (WOLF, THE_WOLF), ("El se\udcf1or", "y")])
+    assert (scores.size, scores.refused, scores.cut) == (4, 2, 0)
+    assert any("refused, and scored as empty: 2 (sentence 2 has" in note for note in scores.notes)
+    assert "refused, and scored as empty: 2" in scores.as_text()
+    assert scores.as_dict()["refused"] == 2
+    clean = trained.evaluate([(CAT, THE_CAT), (WOLF, THE_WOLF)])
+    assert (clean.refused, clean.cut, clean.notes) == (0, 0, ())
+
+
+def test_evaluation_counts_translations_that_were_cut(trained: TranslationModel) -> None:
+    scores = trained.evaluate([(CAT, THE_CAT), (WOLF, THE_WOLF)], **BABBLE)
+    assert scores.cut == 2
+    assert "cut at the length limit (decode.max_ratio): 2 (sentence 1, …)" in scores.notes
+
+
+# ── prefixes ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_prefix_begins_the_first_sentence(trained: TranslationModel) -> None:
+    text = trained.translate(f"  {CAT}\n{WOLF}", prefix="the old").text
+    assert text.startswith("  the old cat")
+    assert text.endswith(f"\n{THE_WOLF}")
+
+
+def test_white_space_behind_a_prefix_is_left_out(trained: TranslationModel) -> None:
+    assert trained.translate(CAT, prefix="the old ").text == trained.translate(CAT, prefix="the old").text
+    assert trained.translate(CAT, prefix=" \t").text == THE_CAT
+
+
+def test_a_prefix_that_is_too_long_is_refused(trained: TranslationModel) -> None:
+    with pytest.raises(InputError, match=r"the prefix has .* tokens; the model takes 255; shorten it"):
+        trained.translate(CAT, prefix="the cat " * 300)
+    assert trained.translate(CAT, prefix="the cat " * 100).text.startswith("the cat the cat")
+
+
+# ── odd forms ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        " el gato añejo ve el tren",
+        "el gato añejo ve el tren \t\n",
+        unicodedata.normalize("NFD", "el gato añejo ve el tren"),
+        "el\xa0gato añejo ve el\u202ftren",
+        "el\u2009gato\u3000añejo  ve\tel tren",
+        "\ufeffel ga\xadto añe\u200bjo ve el tren\x07",
+    ],
+)
+def test_odd_forms_of_a_text_are_translated_like_the_clean_one(trained: TranslationModel, odd: str) -> None:
+    clean = trained.translate("el gato añejo ve el tren")
+    found = trained.translate(odd)
+    assert found.text.strip() == clean.text
+    assert found.score == pytest.approx(clean.score, abs=1e-4)
+    before, behind = odd[: len(odd) - len(odd.lstrip())], odd[len(odd.rstrip()) :]
+    assert found.text == before + clean.text + behind
+
+
+def test_references_are_compared_in_one_form(trained: TranslationModel) -> None:
+    from mirada.metrics.translation import evaluate
+
+    text = "the añejo cat sees the train today"
+    for hypothesis, reference in (
+        (text, unicodedata.normalize("NFD", text)),
+        (unicodedata.normalize("NFD", text), text),
+    ):
+        assert evaluate(["a"], [hypothesis], [[reference]]).scores[0].value == pytest.approx(100)
+
+
+# ── settings ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"temperature": 1e-39, "sample": True},
+        {"temperature": float("inf"), "sample": True},
+        {"temperature": float("nan"), "sample": True},
+        {"seed": 2**64, "sample": True},
+        {"length_penalty": 1000},
+        {"max_ratio": 1e308},
+        {"max_ratio": float("inf")},
+        {"n_best": 10**9, "sample": True},
+        {"beam": 10**9},
+        {"top_p": 0.0, "sample": True},
+    ],
+)
+def test_settings_beyond_reason_are_refused(trained: TranslationModel, changes: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=next(iter(changes))):
+        trained.translate(CAT, **changes)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"temperature": 0.01, "sample": True, "top_p": 0.5, "top_k": 3},
+        {"temperature": 100, "sample": True, "top_p": 1e-9},
+        {"top_k": 10**30, "sample": True, "seed": 2**63 - 1},
+        {"length_penalty": 10, "n_best": 5},
+        {"max_ratio": 1000},
+        {"beam": 256},
+    ],
+)
+def test_settings_at_their_bounds_work(trained: TranslationModel, changes: dict[str, Any]) -> None:
+    trained.translate(CAT, **changes).text.encode()
+
+
+@pytest.mark.parametrize("changes", [{"temperature": 0.7}, {"top_k": 5}, {"top_p": 0.5}, {"seed": 3}])
+def test_settings_of_sampling_are_refused_without_it(trained: TranslationModel, changes: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="is for sampling; add sample=True"):
+        trained.translate(CAT, **changes)
+    assert trained.translate(CAT, temperature=1.0, seed=0).text == THE_CAT
 
 
 def test_terms_of_a_glossary_are_terms_in_clauses_too(
