@@ -97,13 +97,14 @@ class Piece:
                 text = text[:start] + word + text[end:]
         self.masked, self.tags = Masked(text, self.masked.spans), Tags(self.tags.texts, places)
 
-    def finish(self, text: str) -> str:
-        """A translation of the masked text as one of the piece: in its case, with its spans and tags."""
+    def finish(self, text: str, first: bool = True) -> str:
+        """A translation of the masked text as one of the piece: in its case, with its spans and tags. Of a part of a
+        translation, `first` tells whether it is its beginning."""
         ends = (".", "!", "?") if self.cut else "."
         if self.open_ended and text.endswith(ends) and not text.endswith(".."):
             text = text[:-1]
         text = self.masked.restore(in_case(text, self.case))
-        if self.inner and self.case is None:
+        if first and self.inner and self.case is None:
             text = self._continued(text)
         return TAG.sub(lambda found: self.tags.texts[ord(found[0]) - 0xE100], text) if self.tags.texts else text
 

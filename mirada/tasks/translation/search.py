@@ -184,7 +184,9 @@ class Search:
                     words[-1] = words[-1][0] + text, words[-1][1] + log_p
                 else:
                     words.append((text.strip(), log_p))
-            piece.words = [(piece.finish(word), math.exp(log_p)) for word, log_p in words]
+            piece.words = [
+                (piece.finish(word, first=not place), math.exp(log_p)) for place, (word, log_p) in enumerate(words)
+            ]
 
     def _find_uncovered(self, pieces: Sequence[Piece], whole: Sequence[float]) -> None:
         """Find words of the source without which a translation would be as likely as it is: it may lack them."""

@@ -118,4 +118,5 @@ def test_a_clause_is_finished_like_its_source(source: str, translation: str, fin
     piece = cutter.piece(0, source, 0, len(source), inner=True, cut=True)
     assert piece.masked.text == source[0].upper() + source[1:]
     assert piece.finish(translation) == finished
+    assert piece.finish("London", first=False) == "London"  # a word of its translation
     assert cutter.piece(0, source, 0, len(source)).finish("Yes?") != "yes"

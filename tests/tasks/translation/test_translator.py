@@ -132,6 +132,8 @@ def test_clauses_are_joined_as_they_were(trained: TranslationModel, monkeypatch:
     of_words(trained, 3, monkeypatch)
     found = trained.translate("el gato ve el tren,  el lobo ve el barco; el gato ve el tren")
     assert found.text == "the cat sees the train,  the wolf sees the boat; the cat sees the train"
+    words = trained.translate("el gato ve el tren, el lobo ve el barco", words=True).words
+    assert [word for word, _ in words] == ["the", "cat", "sees", "the", "train", "the", "wolf", "sees", "the", "boat"]
     assert trained.attend("El gato ve, el lobo ve el barco").text == "El gato ve, el lobo ve el barco"  # as one
 
 
