@@ -87,6 +87,7 @@ def test_everything_is_done_by_keyboard(page_file: Path, browser: Browser) -> No
         page.keyboard.press("ArrowRight")
         expect(page.locator("#tab-attention")).to_be_focused()
         expect(page.locator("#tab-attention")).to_have_attribute("aria-selected", "true")
+        expect(page.get_by_role("radio", name="translation → sentence")).to_be_visible()
         page.keyboard.press("Tab")
         expect(page.get_by_role("radio", name="translation → sentence")).to_be_focused()
         page.keyboard.press("w")
