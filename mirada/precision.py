@@ -3,7 +3,7 @@
 bfloat16 is float32 with 8 instead of 24 significant bits. Operands of matrix products are rounded to it and summed in
 float32; weights, optimizer state, residual sums, normalizations and the loss stay float32 (`torch.autocast`).
 
-`auto` is decided by an experiment: a child process times products of the model's own shapes both ways. A child, because
+`auto` is decided by an experiment: a child process times products of the model's shapes both ways. A child, because
 some processors report bfloat16 and then die of an illegal instruction, and others emulate it slowly. Its answer is kept
 in the user's cache directory (or in $MIRADA_CACHE), for this processor, number of threads and version of PyTorch.
 
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import platform
 import subprocess
@@ -45,6 +46,8 @@ LARGEST_ERROR = 0.02
 """The largest error of a product in bfloat16, relative to its largest value; rounding alone gives 0.004."""
 SHAPES = 4
 """The shapes that are timed: those with the most work."""
+ROUNDED = 1024
+"""Sizes beyond this are rounded to a power of two for the trial: one answer serves many vocabularies."""
 SECONDS = 60.0
 """A child that takes longer is too slow."""
 
@@ -99,7 +102,8 @@ def choose(wanted: str, network: nn.Module, rows: int, device: torch.device, nee
     work = products(network, rows)
     if wanted == "auto" and sum(work.values()) < SMALL:
         return Choice("float32")
-    found = trial(sorted(work, key=lambda shape: -work[shape])[:SHAPES], torch.get_num_threads())
+    shapes = [rounded_shape(shape) for shape in sorted(work, key=lambda shape: -work[shape])[:SHAPES]]
+    found = trial(shapes, torch.get_num_threads())
     if not found.speed:
         return _refused(wanted, found.fault)
     reason = f"{found.speed:.1f} times as fast as float32 here"
@@ -127,6 +131,12 @@ def products(network: nn.Module, rows: int) -> dict[Shape, int]:
             outputs, inputs = weight.shape
             work[rows, inputs, outputs] = work.get((rows, inputs, outputs), 0) + weight.numel()
     return work
+
+
+def rounded_shape(shape: Shape) -> Shape:
+    """The shape that is timed for a product."""
+    rows, inputs, outputs = (size if size <= ROUNDED else 2 ** round(math.log2(size)) for size in shape)
+    return rows, inputs, outputs
 
 
 def trial(shapes: Sequence[Shape], threads: int) -> Trial:

@@ -124,6 +124,19 @@ def test_a_trial_imports_nothing_from_the_current_directory(
     assert precision.trial([(8, 8, 8)], threads=1).speed > 0
 
 
+def test_one_answer_serves_vocabularies_of_similar_size(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def chosen(vocabulary: int, width: int = 128) -> precision.Choice:
+        config = TransformerConfig(width=width, encoder_layers=1, decoder_layers=1)
+        return precision.choose("auto", Transformer(config, Sizes(vocabulary, vocabulary)), 500, CPU)
+
+    assert "times" in chosen(5008).reason
+    (kept,) = cache.iterdir()
+    kept.write_text('{"speed": 7.5, "fault": ""}')
+    assert "7.5 times" in chosen(3200).reason
+    assert "7.5 times" not in chosen(9008).reason
+    assert "7.5 times" not in chosen(5008, width=64).reason
+
+
 def test_what_gains_nothing_is_not_tried(cache: Path, monkeypatch: pytest.MonkeyPatch, network: Transformer) -> None:
     small = Transformer(TransformerConfig(width=32, encoder_layers=1, decoder_layers=1), Sizes(100, 100))
     assert precision.choose("auto", small, 500, CPU) == precision.Choice("float32")

@@ -177,7 +177,7 @@ def doubts(source: str, target: str, config: CheckConfig) -> list[str]:
     if source.strip() == target.strip() and len(source.split()) >= config.copied_words:
         kinds.append("copied")
     whole = source + target
-    if _CONTROL.search(whole):
+    if not whole.isprintable() and _CONTROL.search(whole):
         kinds.append("control_characters")
     if not whole.isascii() and _BAD_DECODING.search(whole):
         kinds.append("bad_decoding")

@@ -145,7 +145,7 @@ def write_corpus(
             target_out.add([target for _, target in kept])
             done += len(chunk)
             progress(done)
-    fingerprint = hashlib.sha256((source_out.digest.hexdigest() + target_out.digest.hexdigest()).encode()).hexdigest()
+    fingerprint = hashlib.sha256((source_out.digest + target_out.digest).encode()).hexdigest()
     write_text(folder / "corpus.json", json.dumps({"fingerprint": fingerprint, "dtype": dtype.name}))
     return Corpus(folder)
 
@@ -163,7 +163,7 @@ class _SideWriter:
     def __init__(self, folder: Path, name: str, dtype: np.dtype[Any]):
         self.dtype = dtype
         self.end = 0
-        self.digest = hashlib.sha256()
+        self._digests = hashlib.sha256(), hashlib.sha256()  # of the ids, and of where each sentence ends
         self._files = ExitStack()
         self._ids = self._files.enter_context((folder / f"{name}.ids").open("wb"))
         self._offsets = self._files.enter_context((folder / f"{name}.offsets").open("wb"))
@@ -176,11 +176,14 @@ class _SideWriter:
         offsets = (self.end + ends).tobytes()
         self._ids.write(body)
         self._offsets.write(offsets)
-        begin = 0
-        for number, end in enumerate((ends * self.dtype.itemsize).tolist()):  # a sentence, then where it ends
-            self.digest.update(body[begin:end] + offsets[8 * number : 8 * number + 8])
-            begin = end
+        for digest, part in zip(self._digests, (body, offsets), strict=True):
+            digest.update(part)
         self.end += sum(lengths)
+
+    @property
+    def digest(self) -> str:
+        """Of what was written; it does not depend on how many sentences were added at a time."""
+        return "".join(digest.hexdigest() for digest in self._digests)
 
     def __enter__(self) -> _SideWriter:
         return self

@@ -145,10 +145,10 @@ def shared_spans(source: str, target: str) -> tuple[list[tuple[Span, str]], list
     """What both sides of a training pair have, by side, with its markers."""
     drawn = zlib.crc32(source.encode("utf-8", "surrogatepass"))
     quick = _QUICK.search(source) is not None and _QUICK.search(target) is not None
-    with_names = drawn % NAMES_MASKED == 0
-    if not quick and not with_names:
+    names = _shared_names(source, target) if drawn % NAMES_MASKED == 0 else set()
+    if not quick and not names:
         return [], []
-    is_name = _shared_names(source, target) if with_names else None
+    is_name = (lambda word, _: word in names) if names else None
     ours, theirs = spans(source, is_name), spans(target, is_name)
     if not ours or not theirs:
         return [], []
@@ -164,11 +164,11 @@ def shared_spans(source: str, target: str) -> tuple[list[tuple[Span, str]], list
     return list(zip(ours, markers, strict=True)), list(zip(theirs, there, strict=True))
 
 
-def _shared_names(source: str, target: str) -> Callable[[str, int], bool]:
-    """Whether a word is a name: it has a capital letter, and stands once on both sides."""
-    here, there = Counter(_NAME.findall(source)), Counter(_NAME.findall(target))
-    names = {word for word, count in here.items() if count == there[word] == 1 and not word.islower()}
-    return lambda word, _: word in names
+def _shared_names(source: str, target: str) -> set[str]:
+    """The names of a pair: words with a capital letter that stand once on both sides."""
+    here, there = _NAME.findall(source), _NAME.findall(target)
+    shared = {word for word in here if not word.islower()}.intersection(there)
+    return {word for word in shared if here.count(word) == there.count(word) == 1}
 
 
 def _texts(text: str, found: Iterable[Span]) -> list[str]:

@@ -98,7 +98,7 @@ class Spill:
         self._path = path
         self._files: dict[str, int] = {}  # a name is stored once
         self._out = path.open("w", encoding="ascii")
-        self._encode = json.JSONEncoder(check_circular=False).encode
+        self._encode = json.JSONEncoder(check_circular=False, separators=(",", ":")).encode
         self._size = 0
 
     def add(self, record: AnyRecord) -> None:

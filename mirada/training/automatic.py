@@ -114,14 +114,21 @@ def _notes(chosen: list[str], ends: Mapping[str, float], epochs: float, left: fl
 def _preset(
     task: Task, sections: Sections, data: Prepared, tokens: int, device: torch.device, left: float | None
 ) -> str:
-    """The largest preset that sees enough tokens in the seconds that are left."""
+    """The largest preset that sees enough tokens in the seconds that are left.
+
+    They are tried in the precision that suits the smallest: mostly that one is chosen, and no other trial is needed.
+    """
     smallest, *larger = task.presets
     if left is None:
         return task.presets[-1]
-    for preset in reversed(larger) if left > SHORT else ():
+    if left <= SHORT or not larger:
+        return smallest
+    train: TrainConfig = sections["train"]
+    batch = min(TRIAL_TOKENS, train.batch_tokens or batch_size(train, tokens))
+    likely, _ = with_precision(task, _with_preset(task, sections, smallest), data, batch, device)
+    for preset in reversed(larger):
         tried = _with_preset(task, sections, preset)
-        batch = min(TRIAL_TOKENS, tried["train"].batch_tokens or batch_size(tried["train"], tokens))
-        tried, _ = with_precision(task, tried, data, batch, device)
+        tried["train"] = tried["train"].model_copy(update={"precision": likely["train"].precision})
         if left * _estimate(task, tried, data, batch, device, steps=1).tokens_per_second >= ENOUGH_TOKENS:
             return preset
     return smallest

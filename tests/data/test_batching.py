@@ -251,6 +251,15 @@ def test_the_fingerprint_is_of_ids_and_their_borders(tmp_path: Path) -> None:
     assert write(tmp_path / "again", variants[0]).fingerprint in found
 
 
+def test_the_fingerprint_is_the_same_for_any_number_of_pairs_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs = [([number, 6], [7] * (number % 3)) for number in range(5, 20)]
+    whole = write(tmp_path / "whole", pairs).fingerprint
+    monkeypatch.setattr("mirada.data.corpus.CHUNK", 4)
+    assert write(tmp_path / "parts", pairs).fingerprint == whole
+
+
 def test_too_long_pairs_are_left_out_and_told(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
     texts = [("a", "b", 0), ("a a a a", "b", 1), ("a a a", "b", 2), ("a", "b b b b b", 3)]

@@ -190,6 +190,25 @@ def test_a_preset_is_tried_with_the_batches_it_would_have(monkeypatch: pytest.Mo
         assert task.tried == [("big", expected, 1)]
 
 
+def test_presets_are_tried_in_the_precision_of_the_smallest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that one trial of bfloat16 serves where the smallest is chosen."""
+    asked, estimated = list[str](), list[str]()
+
+    def with_precision(task: Any, sections: Any, data: Any, batch: int, device: torch.device) -> Any:
+        asked.append(sections["train"].preset)
+        return {"train": sections["train"].model_copy(update={"precision": "bfloat16"})}, None
+
+    def estimate(task: Any, sections: Any, *rest: Any, steps: int = 3) -> CostEstimate:
+        estimated.append(sections["train"].precision)
+        return replace(COST, tokens_per_second=0.0)
+
+    task = Presets(monkeypatch)
+    monkeypatch.setattr(automatic, "with_precision", with_precision)
+    monkeypatch.setattr(automatic, "_estimate", estimate)
+    assert task.choose(1000) == "tiny"
+    assert (asked, estimated) == (["tiny"], ["bfloat16", "bfloat16"])
+
+
 def test_a_minute_is_too_short_to_try_presets(monkeypatch: pytest.MonkeyPatch) -> None:
     task = Presets(monkeypatch, big=10**9)
     assert task.choose(60.0) == "tiny"
