@@ -40,6 +40,8 @@ def decoded(model: TranslationModel, prefix: list[int]) -> str:
 
 
 def numbers(page: Page, selector: str) -> list[float]:
+    """The numbers that are shown there, once they are."""
+    expect(page.locator(selector).first).to_be_visible()
     return [float(text.replace("−", "-")) for text in page.locator(selector).all_inner_texts()]
 
 
