@@ -32,7 +32,8 @@ def test_what_is_pointed_at_says_where_it_looks(
             most = int(weights.argmax())
             said = f"looks at {keys.nth(most).inner_text()} {100 * weights[most]:.0f} %"
             expect(page.locator("#said")).to_contain_text(said)
-            expect(page.locator("#lines line")).to_have_count(int((weights >= 0.01).sum()))
+            # a line for each weight of 1 % and more; the page holds thousandths, so that 0.95 % may count
+            assert (weights >= 0.011).sum() <= page.locator("#lines line").count() <= (weights >= 0.009).sum()
         assert page.evaluate("document.scrollingElement.scrollWidth") <= width
 
 

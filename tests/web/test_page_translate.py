@@ -11,7 +11,7 @@ import pytest
 import torch
 from playwright.sync_api import Browser, Page, expect
 
-from mirada import TranslationModel
+from mirada import TranslationModel, load
 from mirada.data.masking import spans
 from mirada.decoding import DecodeConfig
 from mirada.engines import GenerationSettings
@@ -105,12 +105,15 @@ def test_a_continuation_that_the_limit_cut_shows_its_own_probabilities(browser: 
 
 
 def test_the_n_best_are_python_s(page_file: Path, trained: TranslationModel, browser: Browser) -> None:
-    expected = trained.translate(SENTENCE, beam=4, n_best=4).alternatives
+    model = load(trained.path, engine="torch")  # CTranslate2 ends a search by another rule, which the last ranks show
+    expected = model.translate(SENTENCE, beam=4, n_best=4).alternatives
     with opened(browser, page_file) as page:
         page.get_by_label("Beam size").select_option("4")
         rows = page.locator(".best tbody tr")
         expect(rows).to_have_count(4)
-        assert rows.locator("button").all_inner_texts() == [text for text, _ in expected]
+        assert rows.locator("button").all_inner_texts() == [
+            text.strip() for text, _ in expected
+        ]  # as a browser shows it
         assert numbers(page, ".best tbody td:nth-child(3)") == pytest.approx([score for _, score in expected], abs=1e-3)
         rows.nth(2).locator("button").click()
         expect(page.locator(".output")).to_have_text(expected[2][0])
