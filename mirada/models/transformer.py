@@ -228,8 +228,8 @@ class EncoderDecoder(GenerativeNetwork):
         if state.attention:
             with recording("decoder.*.cross.weights") as recorder:
                 x, own = self.decoder.extend(x, state.own, None, state.source, state.source_mask)
-            # Only the last token's row predicts something new.
-            weights = torch.stack([w[:, :, -1] for w in recorder.tensors.values()], 1)  # [R, L, H, S]
+            layers = [w[:, :, -1] for w in recorder.tensors.values()]  # only the last token's row predicts a new token
+            weights = torch.stack(layers, 1) if layers else None  # [R, L, H, S]; None: every layer is switched off
         else:
             x, own = self.decoder.extend(x, state.own, None, state.source, state.source_mask)
         return Step(self.output(x[:, -1]), replace(state, own=own), weights)
