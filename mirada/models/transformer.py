@@ -21,6 +21,7 @@ from mirada.config import Values
 from mirada.contracts import PAD, Batch, GenerativeNetwork, Sizes, State, Step
 from mirada.models.architecture import Architecture, Variant
 from mirada.nn.blocks import Dropout, Headed, KeyValues, LayerConfig, Stack
+from mirada.nn.initialisation import initialise
 from mirada.nn.patches import Patches, suggest_patch
 from mirada.nn.positions import positions, sinusoidal
 from mirada.parts import OutputHead, Role, active_switches, is_recording, recording
@@ -163,36 +164,25 @@ class EncoderDecoder(GenerativeNetwork):
         self.encoder = Stack(self._encoder_layer(layer), c.encoder_layers)
         self.decoder = Stack(layer, c.decoder_layers, causal=True, cross=True)
         self.output = OutputHead(c.width, sizes.outputs, bias=c.output_bias)
-        self._initialise()
+        initialise(self)
         if c.tie != "none":
             self.output.weight = self.target_embedding.weight
         self.name_parts()
 
     def _open(self, sizes: Sizes) -> nn.Embedding | None:
-        """Make what embeds the source; returns an embedding that the target shares, if it does."""
+        """Build the source's embedding, and return it if the target shares it."""
         raise NotImplementedError
 
     def _encoder_layer(self, layer: LayerConfig) -> LayerConfig:
         return layer
 
     def _read(self, batch: Batch) -> Tensor:
-        """The source as vectors with their positions, [B, S, D]."""
+        """The embedded source with its positions, [B, S, D]."""
         raise NotImplementedError
 
     def _mask(self, batch: Batch) -> Tensor | None:
-        """Which of the source is real, [B, 1, 1, S]; None if all of it is."""
+        """The mask of the source [B, 1, 1, S]; None if it has no padding."""
         raise NotImplementedError
-
-    def _initialise(self) -> None:
-        for module in self.modules():
-            if isinstance(module, nn.Linear):
-                nn.init.xavier_uniform_(module.weight)
-                if module.bias is not None:
-                    nn.init.zeros_(module.bias)
-            elif isinstance(module, nn.Embedding):
-                nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
-                with torch.no_grad():
-                    module.weight[PAD].zero_()
 
     def _embed(self, side: str, embedding: nn.Embedding, ids: Tensor, before: int = 0) -> Tensor:
         x = embedding(ids) * math.sqrt(self.config.width)  # §3.4: embeddings are multiplied by √d_model
