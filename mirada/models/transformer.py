@@ -125,7 +125,7 @@ CAPTIONERS: dict[str, Values] = {
 
 @dataclass(frozen=True)
 class StacksState:
-    """Keys and values of the source and of the tokens so far, for R hypotheses."""
+    """The keys and values of the source and of the tokens so far, for R hypotheses."""
 
     own: list[KeyValues]  # a layer each, [R, H, t, K]
     source: list[KeyValues]  # a layer each, [B, H, S, K]
@@ -248,7 +248,7 @@ class Transformer(EncoderDecoder):
 
 
 class Captioner(EncoderDecoder):
-    """Describes images, which it reads patch by patch as a ViT does: x_i = W · pixels_i + b + P_i."""
+    """Captions images, which it reads in patches as a ViT does: x_i = W · pixels_i + b + P_i."""
 
     config: CaptionerConfig
     honours = frozenset({"positions"})
@@ -276,9 +276,9 @@ class Captioner(EncoderDecoder):
 
 
 def _places(rows: int, columns: int, width: int) -> Tensor:
-    """Where each patch is, to begin with: waves of its row beside waves of its column, [1, N, D].
+    """The initial position vectors of the patches, [1, N, D]: sinusoids of the row beside sinusoids of the column.
 
-    They are learned from there on.
+    Training changes them.
     """
     down, right = sinusoidal(rows, width // 2), sinusoidal(columns, width - width // 2)
     grid = (down.unsqueeze(1).expand(-1, columns, -1), right.expand(rows, -1, -1))

@@ -57,7 +57,7 @@ def _polynomial(square: Tensor) -> Tensor:
 
 
 class Muon(Optimizer):
-    """For the matrices of hidden layers; embeddings, output heads, gains and biases belong to another optimizer."""
+    """The Muon optimizer, for the matrices of hidden layers alone."""
 
     def __init__(
         self,
