@@ -49,7 +49,7 @@ TESTS: dict[str, list[str]] = {
     "mirada/training/config.py": tests_of("config", "schedule"),
     "mirada/training/schedule.py": tests_of("schedule"),
     "mirada/training/validation.py": tests_of("validation"),
-    "mirada/training/checkpoints.py": tests_of("checkpoints", "mathematics"),
+    "mirada/training/checkpoints.py": [*tests_of("checkpoints"), *LOOP],
     "mirada/training/estimate.py": tests_of("estimate"),
     "mirada/training/automatic.py": tests_of("automatic"),
     "mirada/training/losses.py": [*tests_of("losses"), "tests/tasks/language_model/test_language_model.py"],

@@ -41,7 +41,7 @@ from mirada.files import read_bytes, sync_folder, write_bytes, write_text
 from mirada.tensors import check_specs, load_tensors, read_content, tensor_specs
 
 FORMAT = 3
-"""What is written today; older bundles are read too. 2: text of the data in `data/`. 3: tasks have other names."""
+"""The format that is written; older ones are read too. 2: text of the data in `data/`. 3: tasks have other names."""
 MAX_WEIGHT = 1e9
 """No trained model has larger weights, and results computed with them would not be finite."""
 PARTIAL, NEW = "bundle.partial", "bundle.new"
@@ -227,7 +227,7 @@ def _read(path: Path) -> Bundle:
 
 
 def members(path: Path) -> list[Path]:
-    """The bundles that a path stands for: a+b is an ensemble of a and b, unless there is a directory of that name."""
+    """The bundles that a path names: a+b is an ensemble of a and b, unless there is a directory of that name."""
     text = str(path)
     if path.exists() or "+" not in text:
         return [path]
@@ -238,7 +238,7 @@ def members(path: Path) -> list[Path]:
 
 
 def _members_in(text: str) -> list[Path]:
-    """Directories with + between their names; a name may have a + of its own."""
+    """The directories named in a text with + between them; a name may itself contain a +."""
     if Path(text).is_dir():
         return [Path(text)]
     for place, character in enumerate(text):
@@ -260,7 +260,7 @@ def read_dev(path: Path) -> str | None:
 
 
 def dev_examples(path: Path) -> list[Any]:
-    """The examples of a bundle's dev set as JSON, for what can do without: none if it was removed or altered."""
+    """The examples of a bundle's dev set as JSON; an empty list if it was removed or altered."""
     try:
         return [json.loads(line) for line in (read_dev(path) or "").split("\n") if line]
     except (BundleError, ValueError, RecursionError):
@@ -268,7 +268,7 @@ def dev_examples(path: Path) -> list[Any]:
 
 
 def read_optional(path: Path, name: str) -> bytes | None:
-    """Read a file that a bundle may be without; None if it never had it, or it was removed."""
+    """Read an optional file of a bundle; None if it never had it, or it was removed."""
     card = read_card(path)
     digests = {**card["files"], **card.get("optional", {})}
     if name not in digests or not any((folder / name).exists() for folder in (path / NEW, path)):

@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from mirada.training.loop import Event, Listener
 
 PLAIN_SECONDS = 15.0
-"""How often progress is printed without a terminal."""
+"""Seconds between lines of progress where there is no terminal."""
 
 
 def default_listener() -> Listener:
-    """What listens to a training unless the caller says otherwise: in a notebook a console, else nobody."""
+    """The listener of a run that is given none: a console in a notebook, elsewhere one that ignores all events."""
     return Console(sys.stdout) if "ipykernel" in sys.modules else lambda event: None
 
 

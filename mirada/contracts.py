@@ -1,4 +1,4 @@
-"""What the modules of Mirada hand each other: batches, losses, steps of generation, networks.
+"""Data types and protocols that modules share: batches, losses, steps of generation, networks.
 
 Axes, named the same everywhere:
     B batch   S source length   T target length   D width   H heads   K head width (d_k)
@@ -22,12 +22,12 @@ from torch import Tensor, nn
 from mirada.parts import Part
 
 PAD, BOS, EOS = 0, 1, 2
-"""The ids of padding, start and end: the same in every vocabulary."""
+"""The ids of padding, start and end, the same in every vocabulary."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Sentence pairs, padded with PAD. It owns the masks and the shift between input and output.
+    """A batch of sentence pairs, padded with PAD, with its masks and the shift between decoder input and output.
 
     `target` holds BOS … EOS when a model trains, and BOS plus a forced prefix (perhaps empty) when it generates.
     """
@@ -48,7 +48,7 @@ class Batch:
 
     @property
     def target_output(self) -> Tensor:
-        """What the decoder has to predict: everything but the first token."""
+        """The decoder's expected output: everything but the first token."""
         return self.target[:, 1:]  # [B, T]
 
     @property
@@ -63,12 +63,12 @@ class Batch:
 
     @cached_property
     def tokens(self) -> int:
-        """Real tokens on both sides: what speed is counted in."""
+        """The number of tokens on both sides without padding, in which speed is measured."""
         return int((self.source != PAD).sum() + (self.target_output != PAD).sum())
 
     @property
     def cells(self) -> int:
-        """Tokens including padding: what is computed."""
+        """The number of tokens including padding."""
         return self.source.numel() + self.target_output.numel()
 
     def to(self, device: torch.device) -> Batch:
@@ -92,13 +92,14 @@ class Captions(Batch):
 
 @dataclass(frozen=True)
 class SequenceBatch:
-    """Sequences to encode, padded at the end; and their truth, where it is known.
+    """A batch of sequences, padded at the end, and their truth where it is known.
 
-    What `truth` is depends on the task: a class for each sequence [B], a label or a number for each step [B, T(, O)].
+    The meaning of `truth` depends on the task: a class for each sequence [B], a label or number for each step
+    [B, T(, O)].
     """
 
     inputs: Tensor  # [B, T] ids, or [B, T, C] numbers, or [B, C, F, H, W] pixels of F frames
-    lengths: Tensor  # [B] how many steps of each are real
+    lengths: Tensor  # [B] the steps of each without padding
     truth: Tensor | None = None
     before: Tensor | None = None  # [B, T, O] the true outputs o_0 … o_{T−1}: a Jordan network then need not wait
     segments: Tensor | None = None  # [B, T] 0 or 1: which of two texts a token belongs to
@@ -115,7 +116,7 @@ class SequenceBatch:
 
     @cached_property
     def tokens(self) -> int:
-        """Real steps: what speed is counted in."""
+        """The number of steps without padding, in which speed is measured."""
         return int(self.lengths.sum())
 
     def to(self, device: torch.device) -> SequenceBatch:
@@ -162,13 +163,13 @@ class Validation:
 
 
 Rows = npt.NDArray[np.int64]
-"""Which rows of the data make a batch."""
+"""The rows of the data that make up a batch."""
 
 AnyBatch = TypeVar("AnyBatch", bound=Batch | SequenceBatch, covariant=True)
 
 
 class Plan(Protocol[AnyBatch]):
-    """The batches of the training data: epoch e is the same list whenever it is asked for."""
+    """The batches of the training data; the list of an epoch is always the same."""
 
     @property
     def fingerprint(self) -> str:
@@ -190,7 +191,7 @@ class Plan(Protocol[AnyBatch]):
 
 
 class State(Protocol):
-    """What a network remembers between steps. It is passed on, never kept on a module, and used once."""
+    """The state of a network between steps. It is passed on, never stored on a module, and used once."""
 
     def select(self, rows: Tensor) -> State:
         """The state of the given rows [R'], in that order; a row may be named several times or not at all."""
@@ -198,15 +199,15 @@ class State(Protocol):
 
 
 class Step(NamedTuple):
-    """One step of generation: what the network says of the next item, and the state to continue from."""
+    """One step of generation: the network's output for the next item, and the state to continue from."""
 
-    logits: Tensor  # [R, V] scores of the next token; of a network that predicts numbers, its outputs [R, O]
+    logits: Tensor  # [R, V] scores of the next token; or [R, O] numbers, for a network that predicts those
     state: State
     attention: Tensor | None = None  # [R, L, H, S] weights over the source, when they were asked for
 
 
 class Generator(Protocol):
-    """Whatever produces tokens one after another: all that decoding knows of a model."""
+    """A model that generates token by token, as decoding sees it."""
 
     def start(self, batch: Batch, *, attention: bool = False) -> Step:
         """Read the source and BOS + forced prefix (`batch.target`, no padding) in one pass; R = B."""
@@ -225,10 +226,10 @@ class GenerativeNetwork(Stepwise):
     """A model that trains on whole targets at once and generates token by token (a `Generator`)."""
 
     output: nn.Module
-    """From the decoder's vectors [.., D] to logits [.., V]: an `OutputHead`."""
+    """An `OutputHead` from the decoder's vectors [.., D] to logits [.., V]."""
 
     def hidden(self, batch: Batch) -> Tensor:
-        """The decoder's output [B, T, D] on the true target: all positions at once."""
+        """The decoder's output [B, T, D] on the true target, all positions at once."""
         raise NotImplementedError
 
     def forward(self, batch: Batch) -> Tensor:
@@ -244,13 +245,13 @@ class GenerativeNetwork(Stepwise):
 
 
 class SequenceEncoder(Part):
-    """A model that encodes a sequence: a vector for every step, and one for the whole."""
+    """A model that encodes a sequence: a vector for every step, and one for the whole sequence."""
 
     output: nn.Module
-    """From a vector [.., D] to logits or numbers [.., O]: an `OutputHead`."""
+    """An `OutputHead` from vectors [.., D] to logits or numbers [.., O]."""
 
     def encode(self, batch: SequenceBatch) -> Tensor:
-        """A vector for every step, [B, T, D]; what stands at padding means nothing."""
+        """A vector for every step, [B, T, D]; those at padding are undefined."""
         raise NotImplementedError
 
     def pool(self, batch: SequenceBatch) -> Tensor:
@@ -261,7 +262,7 @@ class SequenceEncoder(Part):
 class StepwiseEncoder(SequenceEncoder, Stepwise):
     """An encoder that also reads a sequence piece by piece.
 
-    A subclass writes `encode_next` and `context`, and `state_tensors` and `state_from` if its state is carried over.
+    A subclass implements `encode_next` and `context`, also `state_tensors` and `state_from` if its state is carried.
 
     Generation reads a token or a row of numbers at a time (`start`, `step`: for tokens it is a `Generator`); training
     on a long stream reads a batch at a time and carries the state over.
@@ -269,7 +270,7 @@ class StepwiseEncoder(SequenceEncoder, Stepwise):
 
     @property
     def context(self) -> int | None:
-        """How many steps back it sees at most; None if its state holds all of the past."""
+        """The most steps that it sees; None if its state covers all of the past."""
         raise NotImplementedError
 
     def encode_next(
@@ -277,7 +278,7 @@ class StepwiseEncoder(SequenceEncoder, Stepwise):
     ) -> tuple[Tensor, State]:
         """The vectors [B, T, D] of the next T steps (no padding), and the state after them.
 
-        A network that sees a limited context sees at most `context` steps; when it is full, it drops the oldest.
+        A network with a limited context sees at most `context` steps; when these are full, the oldest are dropped.
         """
         raise NotImplementedError
 
@@ -294,11 +295,11 @@ class StepwiseEncoder(SequenceEncoder, Stepwise):
         return Step(self.output(h[:, -1]), state)
 
     def state_tensors(self, state: State) -> dict[str, Tensor]:
-        """A state as named tensors with the rows on the last axis but one, for a loss that carries it."""
+        """A state as named tensors whose rows are on the second last axis, for a loss that carries it."""
         raise NotImplementedError
 
     def state_from(self, tensors: Mapping[str, Tensor]) -> State:
-        """The state of such tensors."""
+        """The state from the tensors that `state_tensors` gave."""
         raise NotImplementedError
 
 

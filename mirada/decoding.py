@@ -1,4 +1,4 @@
-"""Greedy, beam and sampling: one loop over one protocol (`contracts.Generator`), which knows no model.
+"""Greedy search, beam search and sampling in one loop, for any `contracts.Generator`.
 
 n sentences still open    W hypotheses kept a sentence    C candidates a sentence    R = n · W rows
 """
@@ -100,7 +100,7 @@ def decode(
     sentence. A hypothesis ends when EOS is among the W best candidates of its sentence. A sentence is done at its
     limit, or when W hypotheses have ended and no open one has a better average so far than the worst of the best W.
     """
-    loop = decoding(generator, batch, config, limits, attention=attention)
+    loop = decode_steps(generator, batch, config, limits, attention=attention)
     while True:
         try:
             next(loop)
@@ -110,7 +110,7 @@ def decode(
 
 
 @torch.inference_mode()
-def decoding(
+def decode_steps(
     generator: Generator,
     batch: Batch,
     config: DecodeConfig,
@@ -118,9 +118,9 @@ def decoding(
     *,
     attention: bool = False,
 ) -> Loop[Tensor, None, list[list[Hypothesis]]]:
-    """The loop of `decode`: yields the tokens [n, W] that continue the open hypotheses, and returns what `decode` does.
+    """`decode` step by step: yields the tokens [n, W] that continue the open hypotheses, and returns the result.
 
-    With W = 1 these are the tokens of the text, so that it can be shown while it is generated.
+    With W = 1 these are the tokens of the text, which can be shown while it is generated.
     """
     width, device = config.width, batch.source.device
     finished: list[list[Hypothesis]] = [[] for _ in range(batch.size)]
@@ -129,7 +129,7 @@ def decoding(
     scores[:, : width if config.sample else 1] = 0.0  # a search must not start with W copies of one hypothesis
     nothing = torch.zeros(batch.size, width, 0, dtype=torch.long, device=device)
     beams = _Beams(list(range(batch.size)), scores, nothing, None)
-    noise = _Noise(config, batch.size, device) if config.sample else None
+    sampler = _Sampler(config, batch.size, device) if config.sample else None
 
     never = torch.tensor([PAD, BOS], device=device)
     step = generator.start(batch, attention=attention)
@@ -139,11 +139,11 @@ def decoding(
     for length in range(1, max(limits, default=0) + 1):
         at_limit = torch.tensor([limits[sentence] <= length for sentence in beams.sentences], device=device)
         log_p = logits.to(scores.dtype).log_softmax(-1).index_fill_(1, never, NEVER)  # [R, V]
-        found = noise.draw(log_p, beams) if noise else _best(log_p, beams.scores)
-        scores, parents, tokens = _end(found, log_p[:, EOS], beams.scores, at_limit)
+        candidates = sampler.draw(log_p, beams) if sampler else _best(log_p, beams.scores)
+        scores, parents, tokens = _end(candidates, log_p[:, EOS], beams.scores, at_limit)
         forced = at_limit.unsqueeze(1).expand(-1, width)  # [n, W] the limit ends it, and not its best continuation
         if at_limit.any():
-            forced = forced & ((found[2] if noise else log_p.argmax(-1).view(-1, width)) != EOS)
+            forced = forced & ((candidates[2] if sampler else log_p.argmax(-1).view(-1, width)) != EOS)
         _keep_finished(finished, beams, scores, parents, tokens, weights, forced, prefixes, config)
         best_open = scores.masked_fill(tokens == EOS, NEVER).amax(1) / length**config.length_penalty  # [n]
         done = [
@@ -177,11 +177,11 @@ def _done(ended: list[Hypothesis], best_open: float, config: DecodeConfig) -> bo
     return config.sample or sorted((h.score for h in ended), reverse=True)[config.width - 1] >= best_open
 
 
-Found = tuple[Tensor, Tensor, Tensor]
+Candidates = tuple[Tensor, Tensor, Tensor]
 """Candidates of each sentence, best first: log probabilities, parents (0 … W−1) and tokens, each [n, C]."""
 
 
-def _best(log_p: Tensor, scores: Tensor) -> Found:
+def _best(log_p: Tensor, scores: Tensor) -> Candidates:
     """The 2W likeliest continuations of each sentence: at most W of them end, so at least W continue."""
     n, width = scores.shape
     each = min(2 * width, log_p.shape[-1])
@@ -191,11 +191,11 @@ def _best(log_p: Tensor, scores: Tensor) -> Found:
     return values, places // each, ids.view(n, -1).gather(1, places)
 
 
-def _end(found: Found, end: Tensor, scores: Tensor, at_limit: Tensor) -> Found:
-    """At its limit a sentence has one candidate a hypothesis, and that is to end, with log probability `end` [R]."""
+def _end(candidates: Candidates, end: Tensor, scores: Tensor, at_limit: Tensor) -> Candidates:
+    """The candidates where a sentence at its limit can only end: `end` [R] is the log probability of EOS."""
     if not at_limit.any():
-        return found
-    values, parents, tokens = (part.clone() for part in found)
+        return candidates
+    values, parents, tokens = (part.clone() for part in candidates)
     n, width = scores.shape
     ending = scores + end.view(n, width)
     values[at_limit] = NEVER
@@ -264,7 +264,7 @@ def _continue(
     return rows, chosen.flatten()
 
 
-class _Noise:
+class _Sampler:
     """Draws tokens: argmax(log p / temperature + Gumbel noise) is a draw from p^(1/temperature).
 
     Every sentence has a random stream of its own, so that its samples do not depend on its neighbours.
@@ -274,7 +274,7 @@ class _Noise:
         self.config = config
         self.streams = [torch.Generator(device).manual_seed(config.seed) for _ in range(sentences)]
 
-    def draw(self, log_p: Tensor, beams: _Beams) -> Found:
+    def draw(self, log_p: Tensor, beams: _Beams) -> Candidates:
         n, width = beams.scores.shape
         log_p = log_p.view(n, width, -1)  # [n, W, V]
         shape = log_p.shape[1:]

@@ -18,7 +18,7 @@ SMALL_FILE = 64 * 2**20
 
 
 def open_regular(path: Path, error: type[MiradaError]) -> BinaryIO:
-    """Open a regular file for reading: a FIFO could block for ever, and a device never end."""
+    """Open a regular file for reading; a FIFO could block for ever, and a device never end."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as fault:
@@ -97,6 +97,15 @@ def write_text(path: Path, text: str) -> None:
     write_bytes(path, text.encode("utf-8"))
 
 
+def write_output(path: Path, content: str | bytes) -> None:
+    """Write a file that the user has named; UsageError if that is not possible."""
+    check_writable(path, UsageError)
+    try:
+        write_bytes(path, content.encode("utf-8") if isinstance(content, str) else content)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written ({error.strerror})") from None
+
+
 def sync_folder(folder: Path) -> None:
     """Flush a folder to disk, so that a rename in it survives a power cut."""
     handle = os.open(folder, os.O_RDONLY)
@@ -107,7 +116,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def cache_folder() -> Path:
-    """Where what can be computed again is kept for this user: `$MIRADA_CACHE`, or the system's place for such files."""
+    """The user's cache directory, for what can be computed again: `$MIRADA_CACHE`, or the system's."""
     if given := os.environ.get("MIRADA_CACHE"):
         return Path(given)
     if sys.platform == "win32" and (local := os.environ.get("LOCALAPPDATA")):

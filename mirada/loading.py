@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from torch import nn
 from typing_extensions import TypeVar
 
 from mirada import bundle as bundles
@@ -55,25 +56,30 @@ def load(
     if kind is not None and not issubclass(task.model, kind):
         raise wrong_verb(task.name, path)
     where = select_device(device, threads)
-    config = found.path / "config.yaml"
-    try:
-        sections = {"model": models.find(configuration.model_name(found.config), task.name).config}
-        sections |= {name: task.sections[name] for name in task.used}
-        built = task.complete(configuration.build(sections, {name: found.config.get(name) for name in sections}))
-        preprocessor = task.open(found.files, found.path)
-        with outline():  # no memory is allocated before the shapes are known to fit
-            expected = task.network(built["model"], preprocessor)
-    except ConfigError as error:
-        raise BundleError(f"{config}: does not describe a model ({error})") from None
-    check_specs(tensor_specs(expected), found.weights, found.path, BundleError)
-    network = task.network(built["model"], preprocessor)
-    bundles.put_weights(network, found.weights, str(found.path))
-    if isinstance(network, Stepwise):
-        lay_out(network)
-    values = {**found.config, **{name: section.model_dump(mode="json") for name, section in built.items()}}
+    sections, preprocessor, network = _build(found, task)
+    values = {**found.config, **{name: section.model_dump(mode="json") for name, section in sections.items()}}
     model: Any = task.model(found.path, found.card, values, network, preprocessor, where)
     model.use_engine(engine, quantize, precision)
     return model  # of the class `kind`, as checked above
+
+
+def _build(found: Bundle, task: Task) -> tuple[dict[str, Any], Any, nn.Module]:
+    """The configuration's sections that the task uses, the preprocessor, and the network with its weights."""
+    try:
+        kinds = {"model": models.find(configuration.model_name(found.config), task.name).config}
+        kinds |= {name: task.sections[name] for name in task.used}
+        sections = task.complete(configuration.build(kinds, {name: found.config.get(name) for name in kinds}))
+        preprocessor = task.open(found.files, found.path)
+        with outline():  # no memory is allocated before the shapes are known to fit
+            expected = task.network(sections["model"], preprocessor)
+    except ConfigError as error:
+        raise BundleError(f"{found.path / 'config.yaml'}: does not describe a model ({error})") from None
+    check_specs(tensor_specs(expected), found.weights, found.path, BundleError)
+    network = task.network(sections["model"], preprocessor)
+    bundles.put_weights(network, found.weights, str(found.path))
+    if isinstance(network, Stepwise):
+        lay_out(network)
+    return sections, preprocessor, network
 
 
 def wrong_verb(task: str, path: str | Path) -> UsageError:

@@ -8,6 +8,7 @@ validate: a model, a dataclass, `list[str]`. Errors name the file and the field.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -80,9 +81,8 @@ def parse_json(content: bytes | str, surrogates: bool = False) -> Any:
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise Malformed(f"it has the key {shown(twice)} twice")
+        [(repeated, _)] = Counter(key for key, _ in pairs).most_common(1)
+        raise Malformed(f"it has the key {shown(repeated)} twice")
     return found
 
 

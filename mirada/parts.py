@@ -1,4 +1,4 @@
-"""Parts of a network: their paths, what they record, which switches they honour, what their parameters are for.
+"""Parts of a network: their paths, recording, switches, and the roles of their parameters.
 
     with recording("decoder.*.cross.weights") as recorder:
         model(batch)
@@ -10,7 +10,7 @@
     with without("scale", "decoder.1.cross.2"):  # by name; whatever model runs has to have these parts
         model(batch)
 
-All hold for everything that runs inside the block, in this thread: a training pass, a whole generation.
+They apply to everything that this thread runs inside the block: a training pass, a whole generation.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ _recorder: ContextVar[Recorder | None] = ContextVar("recorder", default=None)
 
 @contextmanager
 def recording(*patterns: str) -> Iterator[Recorder]:
-    """Record the tensors whose paths match one of the patterns, or all of them; an outer recorder records on."""
+    """Record the tensors whose paths match one of the patterns, or all; an outer recorder keeps recording."""
     recorder = Recorder(patterns, _recorder.get())
     token = _recorder.set(recorder)
     try:
@@ -81,7 +81,7 @@ def recording(*patterns: str) -> Iterator[Recorder]:
 
 
 def is_recording() -> bool:
-    """Whether there is a recorder."""
+    """Whether a recorder is active."""
     return _recorder.get() is not None
 
 
@@ -127,7 +127,7 @@ class _Steps(Recorder):
 
 @dataclass(frozen=True)
 class Switches:
-    """Parts of a model to leave out, to see what they are for. Everything is on by default."""
+    """Switches that leave out parts of a model, to see what they are for; all are on by default."""
 
     scale: bool = True  # the division of attention scores by √d_k
     future_mask: bool = True  # the mask that hides later tokens
@@ -141,13 +141,13 @@ class Switches:
         return [head for owner, head in self.heads_off if owner == path]
 
     def names(self) -> list[str]:
-        """What is switched off, by the names that `without` takes."""
+        """The names of the parts that are switched off, as `without` takes them."""
         flags = [name for name in FLAGS if not getattr(self, name)]
         heads = [f"{path}.{head}" for path, head in sorted(self.heads_off)]
         return [*flags, *sorted(self.residual_off), *heads, *sorted(self.layers_off)]
 
     def and_without(self, names: Iterable[str]) -> Switches:
-        """These and others, by name."""
+        """These switches with further parts off, by name."""
         found = self
         for name in names:
             if name in FLAGS:
@@ -176,13 +176,13 @@ _switches: ContextVar[Switches] = ContextVar("switches", default=ALL_ON)
 
 
 def active_switches() -> Switches:
-    """The switches that hold now."""
+    """The switches that apply now."""
     return _switches.get()
 
 
 @contextmanager
 def switched(network: nn.Module, switches: Switches) -> Iterator[None]:
-    """Leave out parts of a network; UsageError names one that this network has not."""
+    """Leave out parts of a network; UsageError names one that it does not have."""
     _check(network, switches)
     token = _switches.set(switches)
     try:
@@ -207,7 +207,7 @@ def without(*names: str) -> Iterator[None]:
 
 
 def check_switches(network: nn.Module) -> None:
-    """UsageError if something is to be left out that this network has not."""
+    """Raise UsageError if a part is switched off that this network does not have."""
     if (switches := _switches.get()) is not ALL_ON:
         _check(network, switches)
 
@@ -235,8 +235,8 @@ def _check(network: nn.Module, switches: Switches) -> None:
 # ── parts ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 Role = Literal["hidden", "head", "embedding", "other"]
-"""What a parameter is: a matrix of a hidden layer, the matrix of an output head, a table of vectors that are looked up,
-or anything else (gains and biases)."""
+"""The role of a parameter: a matrix of a hidden layer, the matrix of an output head, an embedding table, or anything
+else (gains and biases)."""
 
 
 class Part(nn.Module):
@@ -244,9 +244,9 @@ class Part(nn.Module):
 
     path: str = ""
     honours: frozenset[str] = frozenset()
-    """The switches that this part looks at."""
+    """The switches that this part supports."""
     roles: ClassVar[Mapping[str, Role]] = {}
-    """What its own parameters are, by name; those not named are `other`."""
+    """The roles of its own parameters, by name; others are `other`."""
 
     def name_parts(self) -> None:
         """Give every part below this one its path; a model calls it once, when it is built."""
@@ -281,7 +281,7 @@ class OutputHead(nn.Linear, Part):
 
 
 def parameter_roles(model: nn.Module) -> dict[nn.Parameter, Role]:
-    """What each parameter of a model is, in the model's order. A matrix shared by an embedding is an embedding."""
+    """The role of each parameter of a model, in its order; a matrix shared with an embedding is an embedding."""
     order: tuple[Role, ...] = ("other", "hidden", "head", "embedding")
     found: dict[nn.Parameter, Role] = dict.fromkeys(model.parameters(), "other")
     for module in model.modules():

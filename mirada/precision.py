@@ -39,27 +39,27 @@ Shape = tuple[int, int, int]
 """A product [rows, inputs] · [inputs, outputs]."""
 
 FASTER = 1.2
-"""bfloat16 is chosen where it is at least so many times as fast."""
+"""The speed relative to float32 from which on bfloat16 is chosen."""
 SMALL = 250_000
-"""A model with fewer weights in products stays in float32: it has little to gain."""
+"""The fewest weights in matrix products for which bfloat16 is tried; smaller models gain little."""
 LARGEST_ERROR = 0.02
 """The largest error of a product in bfloat16, relative to its largest value; rounding alone gives 0.004."""
 SHAPES = 4
-"""The shapes that are timed: those with the most work."""
+"""The number of shapes that are timed, those with the most work."""
 ROUNDED = 1024
-"""Sizes beyond this are rounded to a power of two for the trial: one answer serves many vocabularies."""
+"""Sizes beyond this are rounded to a power of two for the trial, so that one answer serves many vocabularies."""
 SECONDS = 60.0
-"""A child that takes longer is too slow."""
+"""The time limit of the child process."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What a child process found out about bfloat16 on this processor."""
+    """The result of the trial of bfloat16 on this processor."""
 
     speed: float
-    """How many times as fast as float32; 0 if it cannot compute in bfloat16 at all."""
+    """Its speed relative to float32; 0 if it cannot compute in bfloat16."""
     fault: str = ""
-    """Why it cannot."""
+    """The reason, if it cannot."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Choice:
 
 
 def arithmetic(precision: str, device: torch.device) -> AbstractContextManager[object]:
-    """Forward passes in this block compute their products in `precision`."""
+    """A context in which forward passes compute their matrix products in `precision`."""
     import torch
 
     return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16")
@@ -134,7 +134,7 @@ def products(network: nn.Module, rows: int) -> dict[Shape, int]:
 
 
 def rounded_shape(shape: Shape) -> Shape:
-    """The shape that is timed for a product."""
+    """The shape of a product as it is timed: large sizes are rounded."""
     rows, inputs, outputs = (size if size <= ROUNDED else 2 ** round(math.log2(size)) for size in shape)
     return rows, inputs, outputs
 

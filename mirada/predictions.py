@@ -1,6 +1,6 @@
-"""Predictions: what a model's verbs return. Each has one shape for programs (`as_dict`) and one for people (`as_text`).
+"""Predictions, the results of a model's verbs, in a form for programs (`as_dict`) and one for people (`as_text`).
 
-The command line, a server and a page use these and shape nothing themselves.
+The command line and pages show these forms and no others.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ class Prediction:
     """A model's answer to one input."""
 
     notes: tuple[str, ...] = ()
-    """Remarks on how it came about: what was cut off, resized, or split into parts."""
+    """Remarks on the input: that it was cut off, resized, or split into parts."""
     problem: str | None = None
-    """Why there is no answer, if there is none."""
+    """The reason if there is no answer."""
 
     def values(self) -> dict[str, Any]:
         """The answer itself as plain values."""
@@ -37,7 +37,7 @@ class Prediction:
         return str(self)
 
     def where(self, number: int) -> str:
-        """What a remark on the `number`-th prediction refers to."""
+        """The place that a remark on the `number`-th prediction names."""
         return f"line {number}"
 
     def _repr_html_(self) -> str:
@@ -46,10 +46,10 @@ class Prediction:
 
 @dataclass(frozen=True, kw_only=True)
 class ImagePrediction(Prediction):
-    """A model's answer to an image; by itself, one that could not be read."""
+    """A model's answer to an image; as an instance of this class, an image that could not be read."""
 
     image: str = ""
-    """The file it is in; empty for an array."""
+    """The image's file; empty for an array."""
 
     def values(self) -> dict[str, Any]:
         return {"image": self.image} if self.image else {}

@@ -27,7 +27,7 @@ MEANINGS = {
     "activation": "Activation function of the feed-forward layers.",
     "attention": "How the decoder attends to the source: by dot product, a bilinear form (general), or additively.",
 }
-"""Of settings that mean the same in every model."""
+"""Descriptions of settings that mean the same in every model."""
 
 
 @dataclass(frozen=True)

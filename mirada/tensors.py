@@ -125,7 +125,7 @@ def _described(spec: TensorSpec | None) -> str:
 
 
 class _WithoutRandomNumbers(TorchFunctionMode):
-    """Leaves tensors as they are where they would be initialized."""
+    """Skips the initialization of tensors."""
 
     def __torch_function__(
         self, function: Any, types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
@@ -139,7 +139,7 @@ class _WithoutRandomNumbers(TorchFunctionMode):
 
 @contextmanager
 def outline() -> Iterator[None]:
-    """Networks built in this block have shapes and no values: nothing is allocated, and no random number is drawn.
+    """Build networks without values in this block: no memory is allocated, and no random number is drawn.
 
     Drawing random numbers on the device `meta` would import PyTorch's compiler, which takes seconds.
     """

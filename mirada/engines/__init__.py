@@ -1,4 +1,4 @@
-"""Engines: what computes a text from token ids. A model's verbs know only `Engine`: write its `generate`."""
+"""Engines generate token sequences from token ids; models only know the interface `Engine`."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import numpy.typing as npt
 
 from mirada.decoding import DecodeConfig, Hypothesis
 
-Looked = list[npt.NDArray[np.float32]] | None
-"""Attention weights, a matrix for each pair of a source and a target."""
+AttentionWeights = list[npt.NDArray[np.float32]]
+"""A matrix of attention weights for each pair of a source and a target."""
 
 
 @dataclass(frozen=True)
 class GenerationSettings:
-    """How an engine generates."""
+    """Settings of a generation: the search, limits and restrictions."""
 
     decode: DecodeConfig
     """Beam search or sampling, and how many hypotheses to return."""
@@ -37,10 +37,10 @@ class GenerationSettings:
 
 
 class Engine(ABC):
-    """Generates token sequences; another engine is a class with its own `generate`."""
+    """Base class of engines, which generate token sequences; a subclass overrides `generate`."""
 
     cells: ClassVar[int] = 4096
-    """Source tokens × beam that are best given to it in one call."""
+    """The recommended size of a call: source tokens × beam."""
 
     @abstractmethod
     def generate(
@@ -56,10 +56,10 @@ class Engine(ABC):
         """The log probability of each token of the targets, EOS included, given the sources."""
         raise NotImplementedError
 
-    def attention(self, sources: Sequence[Any], targets: Sequence[Sequence[int]]) -> Looked:
-        """How much each token of a target looks at each of its source when it is chosen, ends included: [T+1, S+1].
+    def attention(self, sources: Sequence[Any], targets: Sequence[Sequence[int]]) -> AttentionWeights | None:
+        """The cross-attention weights of each pair, [T+1, S+1] with both ends; None if the model has no attention.
 
-        It is the mean over all layers and heads; None if the model has no attention.
+        Row t holds the weights with which token t was chosen, averaged over all layers and heads.
         """
         raise NotImplementedError
 

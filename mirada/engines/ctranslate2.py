@@ -26,7 +26,7 @@ from mirada import __version__
 from mirada.contracts import BOS, EOS, PAD
 from mirada.data.tokenizer_learning import UNK
 from mirada.decoding import Hypothesis
-from mirada.engines import Engine, GenerationSettings, Looked
+from mirada.engines import AttentionWeights, Engine, GenerationSettings
 from mirada.errors import UsageError
 from mirada.files import cache_folder
 from mirada.models.transformer import Transformer
@@ -86,7 +86,7 @@ class CTranslate2Engine(Engine):
     def score(self, sources: Sequence[Any], targets: Sequence[Sequence[int]]) -> list[list[float]]:
         return self.fallback.score(sources, targets)
 
-    def attention(self, sources: Sequence[Any], targets: Sequence[Sequence[int]]) -> Looked:
+    def attention(self, sources: Sequence[Any], targets: Sequence[Sequence[int]]) -> AttentionWeights | None:
         return self.fallback.attention(sources, targets)
 
     def _search(
@@ -103,7 +103,7 @@ class CTranslate2Engine(Engine):
             no_repeat_ngram_size=settings.no_repeat_ngram,
             max_input_length=0,
             min_decoding_length=0,
-            max_decoding_length=max(map(len, prefixes)) + limit,
+            max_decoding_length=max(map(len, prefixes), default=0) + limit,
             return_scores=True,
             return_end_token=True,
         )

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from mirada.contracts import Batch, Generator, State, Step
-from mirada.engines import Looked
+from mirada.engines import AttentionWeights
 from mirada.engines.torch import TorchEngine
 from mirada.parts import check_switches
 
@@ -74,9 +74,11 @@ class EnsembleEngine(TorchEngine):
 
     def score(self, sources: Sequence[Any], targets: Sequence[Sequence[int]]) -> list[list[float]]:
         found = zip(*(member.score(sources, targets) for member in self._members), strict=True)
-        return [np.log(np.exp(rows).mean(0)).tolist() for rows in found]
+        log_n = math.log(len(self._members))
+        # Never by the probabilities themselves: an imported model has tokens of p = e^−10,000.
+        return [(np.logaddexp.reduce(rows, 0) - log_n).tolist() for rows in found]
 
-    def attention(self, sources: Sequence[Any], targets: Sequence[Sequence[int]]) -> Looked:
+    def attention(self, sources: Sequence[Any], targets: Sequence[Sequence[int]]) -> AttentionWeights | None:
         given = [member.attention(sources, targets) for member in self._members]
         found = [looked for looked in given if looked is not None]
         return [np.stack(weights).mean(0) for weights in zip(*found, strict=True)] if found else None

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 
 from mirada.contracts import EOS, Batch, GenerativeNetwork, Generator, State, Step
 from mirada.data.batching import collate, collate_pairs
-from mirada.decoding import Hypothesis, decode, decoding
-from mirada.engines import Engine, GenerationSettings, Looked
+from mirada.decoding import Hypothesis, decode, decode_steps
+from mirada.engines import AttentionWeights, Engine, GenerationSettings
 from mirada.parts import check_switches, recording
 from mirada.precision import arithmetic
 
@@ -21,11 +21,11 @@ UNLIKELY = -1e4
 """The logit of an end where texts have none: never chosen, but what the length limit can still force."""
 
 Collate = Callable[[Sequence[Any], Sequence[Sequence[int]]], Batch]
-"""Makes a batch of sources and prefixes of equal length."""
+"""Makes a batch of sources, and of prefixes that have the same length."""
 
 
 class TorchEngine(Engine):
-    """Generates with a network on a device; what is in one call is computed as one batch."""
+    """Generates with a network on a device; the sources of a call are computed as one batch."""
 
     def __init__(
         self, network: Generator, device: torch.device, collate: Collate = collate, precision: str = "float32"
@@ -61,7 +61,7 @@ class TorchEngine(Engine):
         return [row[: len(target) + 1] for row, target in zip(log_p.tolist(), targets, strict=True)]
 
     @torch.inference_mode()
-    def attention(self, sources: Sequence[Any], targets: Sequence[Sequence[int]]) -> Looked:
+    def attention(self, sources: Sequence[Any], targets: Sequence[Sequence[int]]) -> AttentionWeights | None:
         assert isinstance(self.network, GenerativeNetwork)
         check_switches(self.network)
         batch = collate_pairs(sources, targets).to(self.device)
@@ -79,7 +79,12 @@ class TorchEngine(Engine):
             yield from super().stream(source, prefix, settings)
             return
         network = self._restricted(settings, settings.limits)
-        for chosen in decoding(network, self._batch([source], [prefix]), settings.decode, settings.limits):
+        steps = decode_steps(network, self._batch([source], [prefix]), settings.decode, settings.limits)
+        while True:
+            with arithmetic(self.precision, self.device):  # not active in the caller
+                chosen = next(steps, None)
+            if chosen is None:
+                return
             yield int(chosen)
 
     def _batch(self, sources: Sequence[Any], prefixes: Sequence[Sequence[int]]) -> Batch:
@@ -147,7 +152,7 @@ class _History:
 
 
 class _Unrepeated:
-    """A generator that generates no sequence of `size` tokens twice."""
+    """A generator that repeats no n-gram of `size` tokens."""
 
     def __init__(self, network: Generator, size: int):
         self.network, self.size = network, size

@@ -8,6 +8,7 @@ import torch
 
 from mirada.config import Values
 from mirada.contracts import PAD, Sizes
+from mirada.data.tokenizer import Tokenizer
 from mirada.errors import DataError
 from mirada.exchange import vocabulary
 from mirada.exchange.checkpoint import (
@@ -69,32 +70,11 @@ def read(checkpoint: Checkpoint) -> ImportedModel:
     tokens = vocabulary.bert(checkpoint.folder, config)
     length = config.integer("max_position_embeddings")
     settings = config.build(BertConfig, config.encoder() | {"max_length": length})
-    rows, untrained, notes = [row.below(prefix) for row in ROWS], [], []
-    optional = {"pooler": [row.below(prefix) for row in POOLER]}
-    words, kind = tokens.tokenizer, Bert
     labels = [] if task == "masked_lm" else checkpoint.labels()
-    report: Values = {"vocabulary": words.size}
-    data: Values = {"max_tokens": length - 2}  # without the first and the last token
-    preprocessor: Preprocessor
-    if task == "masked_lm":
-        kind = BertForPretraining
-        optional |= {"masked-LM head": MASKED, "next-sentence head": FOLLOWS}
-        preprocessor, data = MaskedLMPreprocessor(words), {"length": min(length - 1, MAX_LENGTH)}
-    elif task == "tagging":
-        preprocessor = TaggingPreprocessor(words, labels)
-        data["tags"], report["tags"] = "labels", dict.fromkeys(labels, 0)
-    else:
-        preprocessor, report["classes"] = ClassificationPreprocessor(words, labels), dict.fromkeys(labels, 0)
-    rows += CLASSES if labels else []
-    for part, more in optional.items():
-        if any(name.startswith(more[0].theirs) for name in checkpoint.names):
-            rows += more
-            continue
-        untrained += [row.ours for row in more]
-        if task != "tagging":  # which does not pool
-            notes.append(f"the checkpoint has no {part}, so it is untrained")
+    preprocessor, data, report = _task_parts(task, tokens.tokenizer, labels, length)
+    heads, untrained, notes = _heads(checkpoint, task, prefix)
     weights = WeightMap(
-        rows,
+        [*(row.below(prefix) for row in ROWS), *heads],
         tied={
             "cls.predictions.decoder.weight": embedding,
             "cls.predictions.decoder.bias": "cls.predictions.bias",
@@ -103,6 +83,7 @@ def read(checkpoint: Checkpoint) -> ImportedModel:
         order=tokens.order,
         untrained=[f"{name}*" for name in untrained],
     )
+    kind = BertForPretraining if task == "masked_lm" else Bert
     sizes = Sizes(tokens.size, len(labels) or tokens.size)
     return ImportedModel(
         "bert",
@@ -115,6 +96,34 @@ def read(checkpoint: Checkpoint) -> ImportedModel:
         tuple(notes),
         tuple(dict.fromkeys(name.split(".")[0] for name in untrained)),
     )
+
+
+def _task_parts(task: str, words: Tokenizer, labels: list[str], length: int) -> tuple[Preprocessor, Values, Values]:
+    """The preprocessor of a task, its section `data`, and its data report."""
+    report: Values = {"vocabulary": words.size}
+    if task == "masked_lm":
+        return MaskedLMPreprocessor(words), {"length": min(length - 1, MAX_LENGTH)}, report
+    counts, most = dict.fromkeys(labels, 0), length - 2  # without the first and the last token
+    if task == "tagging":
+        return TaggingPreprocessor(words, labels), {"max_tokens": most, "tags": "labels"}, {**report, "tags": counts}
+    return ClassificationPreprocessor(words, labels), {"max_tokens": most}, {**report, "classes": counts}
+
+
+def _heads(checkpoint: Checkpoint, task: str, prefix: str) -> tuple[list[Row], list[str], list[str]]:
+    """The rows of the heads that a checkpoint has; the parameters of those that it does not have, and notes on them."""
+    optional = {"pooler": [row.below(prefix) for row in POOLER]}
+    if task == "masked_lm":
+        optional |= {"masked-LM head": MASKED, "next-sentence head": FOLLOWS}
+    rows = [] if task == "masked_lm" else [*CLASSES]
+    untrained, notes = list[str](), list[str]()
+    for part, more in optional.items():
+        if any(name.startswith(more[0].theirs) for name in checkpoint.names):
+            rows += more
+            continue
+        untrained += [row.ours for row in more]
+        if task != "tagging":  # which does not pool
+            notes.append(f"the checkpoint has no {part}, so it is untrained")
+    return rows, untrained, notes
 
 
 def _task(checkpoint: Checkpoint) -> str:

@@ -53,13 +53,13 @@ class ImportedModel:
     network: nn.Module
     preprocessor: Any
     data: Values = field(default_factory=dict)
-    """What the configuration's section `data` has to say."""
+    """The configuration's section `data`."""
     report: Values = field(default_factory=dict)
-    """What is known of the data: the labels, the size of the vocabulary."""
+    """The fields of the data report: the labels, the size of the vocabulary."""
     notes: tuple[str, ...] = ()
     """Messages for the user, such as parts that the checkpoint does not have."""
     untrained: tuple[str, ...] = ()
-    """The network's parts that the checkpoint does not have, and that are random."""
+    """Parts of the network that the checkpoint does not have, whose weights are random."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class ExportedModel:
     files: dict[str, Values | str]
     """Its other files by name: values are written as JSON."""
     notes: tuple[str, ...] = ()
-    """Messages for the user: what is done differently there."""
+    """Messages for the user on differences there."""
 
 
 def not_exportable(path: Path, why: str) -> UsageError:

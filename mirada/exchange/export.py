@@ -33,18 +33,18 @@ WRITERS: dict[tuple[str, str], Callable[[Any], ExportedModel]] = {
     ("gpt", "language_model"): gpt2.write,
     ("vit", "image_classification"): vit.write,
 }
-"""What writes a checkpoint, by the architecture and the task of a model."""
+"""Functions that write a checkpoint, by the architecture and the task of a model."""
 FRAME = "$A </s>"
-"""What CTranslate2 is given: a sentence and its end."""
+"""The template of CTranslate2's input: a sentence and its end."""
 
 
 class Export(NamedTuple):
-    """What was exported."""
+    """The result of an export."""
 
     loader: str
     """The class that loads it."""
     notes: tuple[str, ...] = ()
-    """Messages for the user: what is done differently there."""
+    """Messages for the user on differences there."""
 
 
 def export_bundle(
@@ -112,4 +112,4 @@ FORMATS: dict[str, Callable[[Model, Path, str], Export]] = {
     "huggingface": _write_huggingface,
     "ctranslate2": _write_ctranslate2,
 }
-"""What writes a bundle in each format."""
+"""Functions that write a bundle, by format."""

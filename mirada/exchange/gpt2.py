@@ -78,7 +78,7 @@ def read(checkpoint: Checkpoint) -> ImportedModel:
 
 
 def write(model: LanguageModel) -> ExportedModel:
-    """Write a language model. PAD and BOS go where they are only copies, as in an imported model."""
+    """Write a language model; PAD and BOS are left out where they are mere copies, as in an imported model."""
     network = model.network
     assert isinstance(network, GPT)
     c, spelling = network.config, model.preprocessor.spelling

@@ -22,7 +22,7 @@ from mirada.tensors import outline
 N = TypeVar("N", bound=nn.Module)
 
 NEW = -1
-"""In the token order: a token that the checkpoint has no row for; its row is zero."""
+"""The entry in a token order for a token that the checkpoint has no row for; its row is zero."""
 NEVER = -1e4
 """A bias that keeps a token from being generated. (With −∞, label smoothing would make the loss infinite.)"""
 
@@ -39,10 +39,10 @@ class Row:
     vocabulary: bool = False
     """The tensor has one row per token of the vocabulary."""
     reshaped: bool = False
-    """The same numbers in the same order, with other axes."""
+    """The tensor has the same numbers in the same order, with other axes."""
 
     def below(self, prefix: str) -> Row:
-        """The same row with a prefix before the checkpoint's name."""
+        """This row with a prefix before the checkpoint's name."""
         return replace(self, theirs=prefix + self.theirs)
 
     def expanded(self, parameters: Mapping[str, Tensor]) -> Iterable[Row]:
@@ -69,7 +69,7 @@ def layer_rows(theirs: str, ours: str, parts: Mapping[str, str]) -> list[Row]:
 
 @dataclass(frozen=True)
 class WeightMap:
-    """How a checkpoint's tensors become a network's parameters, and the other way round."""
+    """The map between a checkpoint's tensors and a network's parameters, in both directions."""
 
     rows: Sequence[Row]
     tied: Mapping[str, str] = field(default_factory=dict)

@@ -234,6 +234,7 @@ def in_halves(network: Transformer) -> Transformer:
             permute((module,))
         elif isinstance(module, MultiHead):  # the heads' own width keeps its order
             permute((module.output,), (module.query, module.key, module.value))
+            module.packed = module.packed_bias = None  # they have the old order
         elif isinstance(module, FeedForward):
             permute((module.outer,), (module.inner,))
     changed.positions = Sinusoidal(network.config.max_length + 1, width, halves=True)

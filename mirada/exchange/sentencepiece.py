@@ -15,6 +15,7 @@ import tokenizers
 from tokenizers import normalizers
 
 from mirada.errors import DataError
+from mirada.files import read_bytes
 
 NORMAL, USER_DEFINED = 1, 4
 UNIGRAM = 1
@@ -34,6 +35,8 @@ def fields(message: bytes) -> Iterator[tuple[int, Any]]:
             if byte < 0x80:
                 return value
             shift += 7
+            if shift >= 64:
+                raise ValueError("an integer of more than 64 bits")
 
     while position < len(message):
         tag = varint()
@@ -58,8 +61,7 @@ class SentencePieceModel:
         trainer: dict[int, Any] = {}
         rules: dict[int, Any] = {}
         try:
-            content = path.read_bytes()
-            for number, value in fields(content):
+            for number, value in fields(read_bytes(path, DataError)):
                 if number == 1:
                     piece = dict(fields(value))
                     if piece.get(3, NORMAL) in (NORMAL, USER_DEFINED):
@@ -68,8 +70,6 @@ class SentencePieceModel:
                     trainer = dict(fields(value))
                 elif number == 3:
                     rules = dict(fields(value))
-        except OSError as error:
-            raise DataError(f"{path}: cannot be read ({error.strerror})") from None
         except (ValueError, IndexError, KeyError, TypeError, AttributeError, struct.error):
             raise DataError(f"{path}: is damaged, or not a SentencePiece model") from None
         if not self.scores:

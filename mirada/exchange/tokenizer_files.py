@@ -96,7 +96,7 @@ def tokenizer_files(
 
 
 def _normalizing() -> list[Parts]:
-    """What `mirada.data.normalize` does before NFC, as steps of the library."""
+    """The steps of `mirada.data.normalize` before NFC, as normalizers of the library."""
     return [
         _replace(f"[{INVISIBLE}]", ""),
         _replace("[\\s\x1c-\x1f]+", " "),
@@ -109,6 +109,6 @@ def _replace(pattern: str, content: str, kind: str = "Regex") -> Parts:
 
 
 def _sequence(key: str, steps: Sequence[Parts], then: Parts | None) -> Parts:
-    """Some steps before those that are there, each once."""
+    """A sequence of some steps before the existing ones, each once."""
     later = then.get(key, [then]) if then else []
     return {"type": "Sequence", key: [*(step for step in steps if step not in later), *later]}

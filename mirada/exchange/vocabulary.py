@@ -40,7 +40,7 @@ PLAIN = ("PreTrainedTokenizerFast", "TokenizersBackend")
 UNLIKELY = -1000.0
 """The score of tokens that Unigram should not find in a text: special ones, and those of the other language."""
 NEVER_READ = -100_000.0
-"""The score of tokens that are there only to be written: letters are likelier."""
+"""The score of tokens that are only decoded: in a text, single letters are preferred to them."""
 
 
 @dataclass(frozen=True)

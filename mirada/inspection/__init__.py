@@ -1,1 +1,1 @@
-"""What a model looks at: attention as data and as images."""
+"""Inspection of models: traces, attention, alignments, attribution, embeddings and gradients."""

@@ -33,9 +33,9 @@ Weights = npt.NDArray[np.float32]
 Span = tuple[int, int]
 
 Breaks = Literal["spaces", "punctuation"]
-"""Where words end: at white space, or also at punctuation marks, which are words of their own."""
+"""The boundaries of words: white space, or also punctuation marks, which are words of their own."""
 Linking = Literal["target", "both", "either", "grow"]
-"""How links are made of weights: see `link`."""
+"""The method that makes links from weights, see `link`."""
 _WORD = {"spaces": re.compile(r"\S+"), "punctuation": re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")}
 
 LARGEST = 120
@@ -49,14 +49,14 @@ def word_spans(text: str, breaks: Breaks = "spaces") -> list[Span]:
 
 @dataclass(frozen=True)
 class Reading:
-    """Which attention weights are read as an alignment."""
+    """The attention weights that are read as an alignment: a layer, a head and a row, or means."""
 
     layer: int | None = None
     """Counted from 0; None for the mean of all layers."""
     head: int | None = None
     """Counted from 0; None for the mean of all heads."""
     fed_in: bool = False
-    """Whether a token's row is the one computed from it, rather than the one that it was chosen with."""
+    """Whether a token's row is the one computed from it, rather than the one with which it was chosen."""
 
     @property
     def row(self) -> str:
@@ -68,7 +68,7 @@ class Reading:
         return f"{layer}, {head}, token {'fed in' if self.fed_in else 'being chosen'}"
 
     def as_dict(self) -> dict[str, Any]:
-        """The reading as plain values; `mean` stands for the mean of all."""
+        """The reading as plain values, `mean` for the mean of all layers or heads."""
         layer, head = ("mean" if place is None else place for place in (self.layer, self.head))
         return {"layer": layer, "head": head, "row": self.row}
 
@@ -106,7 +106,7 @@ def between_words(
     source_words: Sequence[Span],
     target_words: Sequence[Span],
 ) -> WordWeights:
-    """Weights between words: the sum over the tokens of a source word, the mean over those of a target word.
+    """Attention weights between words: summed over the tokens of a source word, averaged over those of a target word.
 
     `first` is the column of the source's first token. A token that belongs to several words is shared among them.
     """
@@ -128,9 +128,9 @@ def overlap(words: Sequence[Span], tokens: Sequence[Span]) -> Weights:
 
 
 def link(words: Weights, null: Weights, how: Linking = "grow", threshold: float | None = None) -> Links:
-    """Links of words by their weights [T', S']; a target word that looks most at no word of the source, null, has none.
+    """Link words by their weights [T', S']; a target word with more weight on `null` than on any word has no link.
 
-    target    each target word with the source word it looks at most
+    target    each target word with its most attended source word
     both      those of them that are the source word's best target word, too
     either    those, and each source word with its best target word
     grow      `both`, and neighbours of its links from `either` for words that have none (Koehn et al. 2003: grow-diag)
@@ -156,7 +156,7 @@ def _pairs(links: npt.NDArray[np.bool_]) -> Links:
 
 
 def grown(links: npt.NDArray[np.bool_], candidates: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Add candidates beside links, diagonally too, where one of the two words has no link, until there are no more."""
+    """Grow links: add candidates next to one, also diagonally, whose source or target word has no link yet."""
     links, open_ = links.copy(), [(int(t), int(s)) for t, s in np.argwhere(links)]
     rows, columns = np.asarray(links.any(1)), np.asarray(links.any(0))
     while open_:
@@ -170,7 +170,7 @@ def grown(links: npt.NDArray[np.bool_], candidates: npt.NDArray[np.bool_]) -> np
 
 
 def needed(drops: Weights) -> Weights:
-    """Drops of log probability [T', S'] as weights: each row's share of what its words lose."""
+    """Drops of log probability [T', S'] as weights: each row's drops divided by their sum."""
     lost = np.maximum(drops, 0)
     return np.asarray(lost / np.maximum(lost.sum(1, keepdims=True), 1e-6), np.float32)
 
@@ -185,11 +185,11 @@ class Alignment(Prediction, Drawable):
     links: Links = frozenset()
     """Pairs of places, in the source and in the target, counted from 0."""
     weights: Weights = field(default_factory=lambda: np.zeros((0, 0), np.float32), repr=False, compare=False)
-    """[T', S']: how much each target word attends to each source word, or needs it."""
+    """The weight of each source word for each target word, [T', S']."""
     null: Weights = field(default_factory=lambda: np.zeros(0, np.float32), repr=False, compare=False)
-    """[T']: how much it attends to no word of the source."""
+    """The weight of each target word on no word of the source, [T']."""
     reading: Reading | None = None
-    """Which attention it is from; None if from leaving words out."""
+    """The attention it was made from; None if it was made by leaving words out."""
 
     def values(self) -> dict[str, Any]:
         found: dict[str, Any] = {
@@ -216,7 +216,7 @@ class Alignment(Prediction, Drawable):
         )
 
     def figure(self) -> Figure:
-        """A row per target word and a column per source word: how much it looks there, and a mark on each link."""
+        """The weights as a heat map, a row per target word and a column per source word, with a mark on each link."""
         with styled((*self.source, *self.target)) as shown:
             return self._figure(shown)
 

@@ -1,11 +1,11 @@
-"""What a model looks at: the weights of every layer and head for every token, as data and as pictures.
+"""Attention weights of every layer, head and token, as data and as pictures.
 
     a = model.attend("El gato ve el tren.")
     a["decoder.cross"]                   # an AttentionMap: weights [layer, head, query, key], its tokens on both sides
     a["decoder.cross"].words().mean()    # [query, key] between words, the average over layers and heads
     a.save("look.svg")                   # .png .svg .pdf .html .json .npz
 
-A query looks, a key is looked at. In `decoder.self` the queries are what the decoder chose, the keys what it was fed.
+In `decoder.self` the queries are the tokens that the decoder chose, the keys those that it was fed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _WEIGHTS = re.compile(r"(?:(.+)\.(\d+)\.(\w+)|(\w+))\.weights")
 NAMES = {"cross": ("decoder.cross", "attention"), "encoder": ("encoder.self",), "decoder": ("decoder.self",)}
 """Short names of parts."""
 MAIN = ("decoder.cross", "attention", "decoder.self", "encoder.self")
-"""Which part is shown if none is asked for: the first there is."""
+"""The parts in the order of preference for showing one."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,11 +46,11 @@ class AttentionMap(Drawable):
     queries: Tokens
     keys: Tokens
     layers: tuple[int, ...] = ()
-    """Which layers these are, counted from 0."""
+    """The numbers of the layers, counted from 0."""
     heads: tuple[int, ...] = ()
-    """Which heads of each."""
+    """The numbers of each layer's heads."""
     image: Image | None = None
-    """What the keys are patches of."""
+    """The image whose patches are the keys."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "layers", self.layers or tuple(range(self.weights.shape[0])))
@@ -67,15 +67,15 @@ class AttentionMap(Drawable):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the weights."""
+        """The shape of the weights."""
         return self.weights.shape
 
     def mean(self) -> Weights:
-        """[Q, K]: the average over all layers and heads."""
+        """The average over all layers and heads, [Q, K]."""
         return np.asarray(self.weights.mean(axis=(0, 1)))
 
     def select(self, layer: int | None = None, head: int | None = None) -> AttentionMap:
-        """One layer or head of it, or both."""
+        """The weights of one layer, of one head, or both."""
         found = self
         if layer is not None:
             at = _place(layer, self.layers, f"layer {layer}: {self.name} has layers")
@@ -86,7 +86,7 @@ class AttentionMap(Drawable):
         return found
 
     def words(self) -> AttentionMap:
-        """The same between words: the sum over the tokens of a key, the mean over those of a query."""
+        """The weights between words: summed over the tokens of a key, averaged over those of a query."""
         weights = merge(self.weights, self.queries.words(), self.keys.words())
         return replace(self, weights=weights, queries=self.queries.merged(), keys=self.keys.merged())
 
@@ -117,18 +117,18 @@ def _place(number: int, known: tuple[int, ...], what: str) -> int:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Attention(Drawable):
-    """What a model looked at while it read a text and chose what it says."""
+    """The attention of a model while it read a text and chose its output."""
 
     parts: Mapping[str, AttentionMap]
     """By name: decoder.cross, encoder.self, decoder.self; `attention` of a recurrent translator."""
     tokens: Mapping[str, tuple[str, ...]]
-    """By side: `source`; of a model that generates also `target`, and `input`, what its decoder was fed."""
+    """By side: `source`; for a model that generates also `target`, and `input`, the tokens that its decoder was fed."""
     text: str
-    """What it read."""
+    """The text that it read."""
     output: str | None = None
-    """What it said, or the target it was given."""
+    """The text that it chose, or the target it was given."""
     score: float | None = None
-    """The score of that, if the model chose it."""
+    """The score of the output, if the model chose it."""
     others: tuple[Attention, ...] = ()
     """The other hypotheses of an n-best list, best first."""
     without: tuple[str, ...] = ()
@@ -167,24 +167,23 @@ class Attention(Drawable):
 
     @property
     def main(self) -> AttentionMap:
-        """The part that says most: cross-attention if there is any."""
+        """The most informative part: cross-attention if there is any."""
         return next((self.parts[name] for name in MAIN if name in self.parts), next(iter(self.parts.values())))
 
     @property
     def weights(self) -> Weights:
-        """[L, H, Q, K] of the main part."""
+        """The weights of the main part, [L, H, Q, K]."""
         return self.main.weights
 
     @property
     def mean(self) -> Weights:
-        """[Q, K]: the average over the layers and heads of the main part."""
+        """The average over the layers and heads of the main part, [Q, K]."""
         return self.main.mean()
 
     def select(
         self, part: str | None = None, layer: int | None = None, head: int | None = None, words: bool = False
     ) -> Attention:
-        """One part, or a layer or head of it (of the main part if none is named), tokens merged to words; of all
-        hypotheses."""
+        """Select a part, layer or head in all hypotheses (by default the main part), or merge tokens into words."""
         whole = part is None and layer is None and head is None
         one = self.main if part is None else self[part]
         chosen = self.parts if whole else {one.name: one}
@@ -201,25 +200,25 @@ class Attention(Drawable):
         return {**found, "hypotheses": [other.as_dict() for other in self.others]} if self.others else found
 
     def as_text(self) -> str:
-        """A table: for each query the keys it looks at most, by the average over layers and heads."""
+        """A table of the most attended keys of each query, by the average over layers and heads."""
         from mirada.inspection.saving import table
 
         return "\n\n".join(table(each) for each in self.hypotheses)
 
     def figure(self, kind: str = "heads") -> Figure:
-        """A picture of the main part: a heat map for each head, the `matrix` of their average, or `lines`."""
+        """Draw the main part: a heat map for each head, the `matrix` of their average, or `lines`."""
         from mirada.inspection.drawing import picture
 
         return picture(self, kind)
 
     def draw(self, path: str | Path | BinaryIO, kind: str = "heads") -> None:
-        """Write that picture to a file: .png, .svg or .pdf."""
+        """Write a picture of the main part to a file: .png, .svg or .pdf."""
         from mirada.inspection.drawing import draw
 
         draw(self, path, kind)
 
     def save(self, path: str | Path, kind: str = "heads") -> None:
-        """Write it as its name says: a picture (.png, .svg, .pdf), a page (.html), or data (.json, .npz)."""
+        """Write a file by its ending: a picture (.png, .svg, .pdf), a page (.html), or data (.json, .npz)."""
         from mirada.inspection.saving import save_attention
 
         save_attention(self, Path(path), kind)
@@ -231,7 +230,7 @@ class Attention(Drawable):
 
 
 def attention_of(trace: Trace, image: Image | None = None) -> Attention:
-    """The attention weights of a trace, the layers of each part together."""
+    """The attention weights of a trace, with the layers of each part stacked."""
     layers: dict[str, list[str]] = {}
     for path in trace:
         if found := _WEIGHTS.fullmatch(path):

@@ -1,12 +1,12 @@
-"""How much each word of a translation rests on each word of its source, by measures that do not rest on attention.
+"""Attribution: how much each word of a translation depends on each source word, by measures other than attention.
 
     leave-out           log p(y_t | x) − log p(y_t | x without word s)        Li et al. 2016, Zintgraf et al. 2017
     gradient × input    x_s · ∂ log p(y_t | x) / ∂x_s, x_s its embedding      Denil et al. 2014, Shrikumar et al. 2016
 
-Both are beside attention on the same axes, with Spearman's rank correlation ρ of each target word's attention weights
-with the magnitudes of its row: weights have no sign, and what speaks against a word matters, too. Where ρ is low,
-attention does not say what the word rests on (Jain & Wallace 2019, "Attention is not Explanation"); where it is high,
-it is still no proof of a cause (Wiegreffe & Pinter 2019, "Attention is not not Explanation").
+Both are shown beside attention on the same axes, with Spearman's rank correlation ρ of each target word's attention
+weights and the magnitudes of the measure (weights have no sign, and evidence against a word matters, too). Where ρ is
+low, attention does not show what the word depends on (Jain & Wallace 2019, "Attention is not Explanation"); where it is
+high, it is still no proof of a cause (Wiegreffe & Pinter 2019, "Attention is not not Explanation").
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from torch import Tensor, nn
 
 from mirada.contracts import Batch, GenerativeNetwork
 from mirada.errors import UsageError
-from mirada.files import check_writable, write_text
+from mirada.files import check_writable, write_output
 from mirada.inspection.drawing import Heading, headed, name_words
-from mirada.inspection.figures import CELL, is_svg, save
+from mirada.inspection.figures import CELL, check_kind_of_file, is_svg, save
 from mirada.inspection.fonts import styled
 from mirada.inspection.saving import padded, width
 from mirada.predictions import Drawable, Prediction
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 
 METHODS = {"leave-out": "log probability lost without the word", "gradient": "gradient × input"}
-"""The measures, and what their numbers are."""
+"""The measures, and the meanings of their numbers."""
 ENDINGS = (".json", ".png", ".svg", ".pdf")
 LARGEST = 60
 """The most words on a side of a picture."""
@@ -69,7 +69,7 @@ def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
 def gradient_times_input(value: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
     """x · ∂value/∂x, summed over the last axis: [R, S] of vectors x [R, S, D] and a function to values [R].
 
-    Row r of the value must depend on row r of x alone. Of a function that is linear in x, the sum over S is the value.
+    Row r of the value must depend on row r of x alone. For a function that is linear in x, the sum over S is the value.
     """
     with torch.enable_grad():
         leaf = x.detach().clone().requires_grad_()
@@ -110,7 +110,7 @@ def of_source(network: GenerativeNetwork, batch: Batch) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Attribution(Prediction, Drawable):
-    """What each word of a translation rests on, by attention and by other measures."""
+    """The attribution of a translation to its source words, by attention and by other measures."""
 
     source: tuple[str, ...]
     """The words of the source, S'."""
@@ -118,7 +118,7 @@ class Attribution(Prediction, Drawable):
     """Those of the translation, T'."""
     attention: Floats = field(repr=False)  # [T', S']
     reading: str
-    """Which attention that is."""
+    """The layers, heads and rows that the attention is from."""
     measures: Mapping[str, Floats] = field(repr=False)  # each [T', S']
     """By name: leave-out, gradient."""
     text: str = ""
@@ -166,7 +166,7 @@ class Attribution(Prediction, Drawable):
         }
 
     def as_text(self, number: int = 1) -> str:
-        """For each target word the source word that matters most by each measure, and ρ."""
+        """A table of the most important source word of each target word by each measure, and ρ."""
         names = ["attention", *self.measures]
         heads = ["", *names, *(f"ρ {name}" for name in self.measures)]
         correlations = [self.correlation(name) for name in self.measures]
@@ -186,7 +186,7 @@ class Attribution(Prediction, Drawable):
         return self.as_text()
 
     def figure(self) -> Figure:
-        """Attention and each measure side by side on the same axes: what speaks for a word is blue, against it red."""
+        """Attention and each measure side by side on the same axes; evidence for a word is blue, against it red."""
         with styled((*self.source, *self.target)) as shown:
             return self._figure(shown)
 
@@ -199,10 +199,10 @@ class Attribution(Prediction, Drawable):
         """Write the numbers (.json) or the maps (.png, .svg, .pdf)."""
         path = Path(path)
         check_ending(path)
-        check_writable(path, UsageError)
         if path.suffix.lower() == ".json":
-            write_text(path, json.dumps(self.as_dict(), ensure_ascii=False) + "\n")
+            write_output(path, json.dumps(self.as_dict(), ensure_ascii=False) + "\n")
         else:
+            check_writable(path, UsageError)
             self.draw(path)
 
     def _figure(self, shown: Callable[[str], str]) -> Figure:
@@ -248,10 +248,8 @@ def _shown(value: float) -> str:
 
 
 def check_ending(path: Path, option: str = "") -> None:
-    """Refuse a file whose name does not say what to write."""
-    if path.suffix.lower() not in ENDINGS:
-        kind = path.suffix or "a name without an ending"
-        raise UsageError(f"{option}{path}: {kind} is not a kind of file; use {', '.join(ENDINGS)}")
+    """Refuse a file whose name does not end as one of an attribution."""
+    check_kind_of_file(path, ENDINGS, option)
 
 
 def check_methods(names: object) -> list[str]:

@@ -1,4 +1,4 @@
-"""What the axes of a recorded tensor are called.
+"""The names of the axes of recorded tensors.
 
     head, layer, width, head_width, inner      of the model
     vocabulary, label, value                   what its logits are over

@@ -2,7 +2,7 @@
 
     heads     a row for each layer, a column for each head; means of them where all would be too large
     matrix    the average over layers and heads, with its values where there is room
-    lines     what looks on the left, what is looked at on the right; a line is as dark as its weight
+    lines     queries on the left, keys on the right; a line is as dark as its weight
 
 A picture is built inside `fonts.styled`, which chooses fonts for its texts.
 """
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 KINDS = ("heads", "matrix", "lines")
 COLOURS = "Blues"
-"""From white to dark blue: light and dark are told apart without seeing colour, on paper too."""
+"""From white to dark blue, which can be distinguished without colour vision, and on paper."""
 LONGEST = 24
 """Characters of a token beside a picture; longer ones are cut."""
 VALUES = 16
 """The most rows and columns of a matrix whose values are written into it."""
 LOOKS_AT = "looks at →"
 SPACES = str.maketrans({" ": "▁", "\n": "↵", "\t": "⇥"})
-"""What is shown of a token that cannot be seen."""
+"""Visible characters for white space."""
 
 Shown = Callable[[str], str]
 
@@ -64,7 +64,7 @@ def _drawn(attention: Attention, kind: str, keeps_text: bool, use: Callable[[Fig
 
 
 def check_kind(kind: str) -> None:
-    """Refuse a kind of picture that there is not."""
+    """Refuse an unknown kind of picture."""
     if kind not in KINDS:
         raise UsageError(f"--kind {kind!s:.40}: there are {', '.join(KINDS)}")
 
@@ -91,7 +91,7 @@ def _figure(attention: Attention, kind: str, shown: Shown) -> Figure:
 
 
 def boxes(part: AttentionMap, averaged: bool = False) -> tuple[Weights, str]:
-    """[L, H, Q, K]: every head, or where that would be too large an image the mean of each layer; and which."""
+    """The weights to draw, [L, H, Q, K], and their description: every head, or means where these are too many."""
     layers, heads, rows, columns = part.weights.shape
     if layers * heads * rows * columns <= MAX_CELLS and not averaged:
         return part.weights, "every head"
@@ -103,7 +103,7 @@ def boxes(part: AttentionMap, averaged: bool = False) -> tuple[Weights, str]:
 
 
 def draw_heads(part: AttentionMap, heading: Heading, shown: Shown, averaged: bool = False) -> Figure:
-    """A row per layer and a column per head, darker is more, with its scale; the sentence is the title."""
+    """Heat maps in a row per layer and a column per head, with a colour scale; the sentence is the title."""
     from matplotlib.figure import Figure
 
     weights, which = boxes(part, averaged)
@@ -141,13 +141,13 @@ def draw_heads(part: AttentionMap, heading: Heading, shown: Shown, averaged: boo
 
 
 def role(part: AttentionMap) -> str:
-    """What the rows of a part are: what a decoder is choosing, or, where it looks at the same tokens, what is read."""
+    """The label of a part's rows: tokens that are chosen, or that are read where queries and keys are the same."""
     own = part.name.endswith("self") and part.queries.pieces == part.keys.pieces
     return "token read" if own else "token being chosen"
 
 
 def _weight(part: AttentionMap, which: str) -> str:
-    """What a colour or a line stands for: of which part, and which layers and heads of it."""
+    """The meaning of a colour or a line: the part, layers and heads that the weights are from."""
     one = part.weights.shape[:2] == (1, 1)
     of = f"layer {part.layers[0]}, head {part.heads[0]}" if one else which
     return f"attention weight, {of}" if part.name == "attention" else f"attention weight in {part.name}, {of}"
@@ -162,7 +162,7 @@ def _write_values(box: Axes, weights: Weights, most: float) -> None:
 
 
 class Heading(NamedTuple):
-    """What was read, what was said, and which parts were switched off."""
+    """The title of a picture: the text that was read, the output, and the parts that were switched off."""
 
     text: str
     output: str | None = None
@@ -195,7 +195,7 @@ def name_words(box: Axes, rows: Sequence[str], columns: Sequence[str], shown: Sh
 
 
 def draw_lines(part: AttentionMap, heading: Heading, shown: Shown) -> Figure:
-    """A line from each token to those it looks at, as dark and wide as the average weight."""
+    """Lines from each query to the keys, as dark and wide as the average weight."""
     from matplotlib.collections import LineCollection
     from matplotlib.figure import Figure
 

@@ -1,4 +1,4 @@
-"""Near vectors, near meanings: the words whose embeddings are closest to a word's, and a map of chosen words."""
+"""Nearest neighbours of a word by its embedding, and a map of words."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ Vectors = npt.NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Embeddings:
-    """A table of embeddings and the tokenizer that numbers its rows."""
+    """A table of embeddings, and the tokenizer whose ids are its rows."""
 
     tokenizer: Tokenizer
     table: Tensor  # [V, D]
     bundle: Path | None = None
-    """Where the table comes from: its dev set tells whole words from fragments."""
+    """The bundle of the table, whose dev set tells whole words from fragments."""
 
     def vector(self, word: str) -> Tensor:
-        """[D]: the word's row, or the mean of its subwords' rows."""
+        """The vector of a word [D]: its row, or the mean of its subwords' rows."""
         return self.table[self._ids(word)].mean(0)
 
     def pieces(self, word: str) -> list[str]:
-        """What the model reads the word as: itself, or several subwords."""
+        """The tokens that the model reads a word as: itself, or several subwords."""
         return [piece.strip() for piece in self.tokenizer.pieces(self._ids(word))]
 
     def _ids(self, word: str) -> list[int]:
@@ -68,7 +68,7 @@ class Embeddings:
 
     @cached_property
     def whole_words(self) -> set[int] | None:
-        """The subwords that are words in the dev set more often than they begin longer ones; None if nothing tells."""
+        """The subwords that are whole words in the dev set more often than not; None if there is no dev set."""
         if self.tokenizer.unit != "subwords":
             return None
         texts = _dev_texts(self.bundle) if self.bundle else []
@@ -80,21 +80,21 @@ class Embeddings:
         return {row for row, balance in uses.items() if balance > 0} if texts else None
 
     def _word(self, row: int) -> str:
-        """The word that a row stands for or begins; nothing if it is an inner part of one."""
+        """The word that is a row's token or begins with it; empty for an inner part of words."""
         piece = self.tokenizer.pieces([row])[0]
         if self.tokenizer.unit == "subwords":
             return piece[1:] if piece.startswith(" ") else ""
         return piece
 
     def flat(self, words: Sequence[str]) -> Vectors:
-        """[n, 2]: the words' vectors on the two axes along which they differ most (PCA)."""
+        """The words' vectors on the two axes along which they differ most (PCA), [n, 2]."""
         vectors = torch.stack([self.vector(word) for word in words]).double()
         centred = vectors - vectors.mean(0)
         axes = torch.linalg.svd(centred, full_matrices=False).Vh[:2]  # [2, D]
         return (centred @ axes.T).numpy().astype(np.float32)
 
     def draw(self, words: Sequence[str], path: str | Path) -> None:
-        """A map of the words: near each other where their vectors are."""
+        """Draw a map of the words, in which words with similar vectors are near each other."""
         if len(words) < 3:
             raise UsageError(f"a map needs at least three words, not {len(words)}")
         from matplotlib.figure import Figure

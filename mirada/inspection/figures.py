@@ -1,7 +1,8 @@
-"""What pictures share: sizes, and files."""
+"""Sizes and files of pictures."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -11,10 +12,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CELL = 0.2
-"""Inches of an image for each weight, so that the tokens beside them can be read."""
+"""The inches of a weight in an image, enough to read the tokens beside it."""
 
 MAX_CELLS = 40_000
-"""The most weights in an image; more make it larger than programs that show images like."""
+"""The most weights in an image; a larger one is too large for many image viewers."""
+
+
+def check_kind_of_file(path: Path, endings: Sequence[str], option: str = "") -> None:
+    """Refuse a file whose name has none of these endings, which say what to write."""
+    if path.suffix.lower() not in endings:
+        kind = path.suffix or "a name without an ending"
+        raise UsageError(f"{option}{path}: {kind} is not a kind of file; use {', '.join(endings)}")
 
 
 def is_svg(path: str | Path | BinaryIO) -> bool:

@@ -1,4 +1,4 @@
-"""Fonts for pictures, chosen by the characters that they have; what no installed font has is said by name.
+"""Fonts for pictures, chosen by the characters in the texts, with a warning where no installed font has them.
 
 matplotlib 3.11 shapes text itself (right-to-left, joined letters). An older one draws such text letter by letter.
 """
@@ -20,7 +20,7 @@ STAND_IN = "·"
 CHINESE = "Chinese characters"
 SCRIPTS = {"CJK": CHINESE, "IDEOGRAPHIC": CHINESE, "FULLWIDTH": CHINESE, "KANGXI": CHINESE}
 SCRIPTS |= {"HIRAGANA": "Japanese", "KATAKANA": "Japanese", "HANGUL": "Korean"}
-"""What people call scripts whose letters' names begin so; others are called as the names begin."""
+"""Common names of scripts, by the first word of their letters' Unicode names; others go by that word."""
 SHAPES_TEXT = (3, 11)
 """The version of matplotlib that draws right-to-left and joined scripts."""
 
@@ -31,7 +31,7 @@ class FontWarning(UserWarning):
 
 @contextmanager
 def styled(texts: Iterable[str], keeps_text: bool = False) -> Iterator[Callable[[str], str]]:
-    """Choose fonts for all that is drawn in the block; yields what makes a text one that they can draw.
+    """Choose fonts for the texts drawn in the block; yields a function that makes a text drawable with them.
 
     `keeps_text` is for SVG: a file that is drawn with the reader's fonts where ours lack something.
     """
@@ -54,7 +54,7 @@ def styled(texts: Iterable[str], keeps_text: bool = False) -> Iterator[Callable[
 
 
 def drawable(text: str) -> str:
-    """A text without what has no shape of its own: variation selectors; what is not printable is a �."""
+    """A text without variation selectors, and with � for characters that are not printable."""
     kept = (letter for letter in text if not "\ufe00" <= letter <= "\ufe0f")
     return "".join(letter if letter.isprintable() or letter in "\n\u200d\u200c" else "\ufffd" for letter in kept)
 
@@ -105,7 +105,7 @@ def _characters(path: str) -> frozenset[int]:
 
 
 def warn_of(missing: Iterable[str], written: str) -> None:
-    """Say what cannot be drawn as it is written."""
+    """Warn of characters that cannot be drawn as they are written."""
     import matplotlib
 
     names = sorted({script_of(letter) for letter in missing})
@@ -127,7 +127,7 @@ def warn_of(missing: Iterable[str], written: str) -> None:
 
 
 def script_of(letter: str) -> str:
-    """The script of a character, as people call it."""
+    """The common name of a character's script."""
     if unicodedata.category(letter) in ("So", "Sk"):
         return "emoji" if ord(letter) >= 0x1F000 else "signs such as " + letter
     first = unicodedata.name(letter, "unknown characters").split()[0]

@@ -28,10 +28,10 @@ SYMBOLS = {
     "c": "C  cell state",
     "h": "h  hidden state",
 }
-"""What a cell computes; gates are between 0 and 1."""
+"""The values that cells compute, with their descriptions; gates are between 0 and 1."""
 GATES = frozenset("iforz")
 UNITS = 64
-"""The most units that are drawn; of wider cells so many are, evenly spaced."""
+"""The most units that are drawn; in wider cells these are evenly spaced."""
 
 
 def cells_of(trace: Trace) -> list[str]:

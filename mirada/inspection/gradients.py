@@ -1,9 +1,9 @@
-"""How far back a recurrent network learns: the gradient ‖∂L/∂h_t‖ by distance, beside W's largest singular value.
+"""Vanishing gradients of recurrent networks: ‖∂L/∂h_t‖ by distance, beside W's largest singular value.
 
     ∂L/∂h_t = (∂h_{t+1}/∂h_t)ᵀ ∂L/∂h_{t+1}        for Elman  ∂h_{t+1}/∂h_t = diag(g′) W
 
 Each step back multiplies by Wᵀ and by g′ ≤ 1: where W stretches nothing by more than its largest singular value σ < 1,
-the gradient fades at least as fast as σⁿ; above 1 it may explode (Pascanu et al. 2013, §2). A gate that stays open
+the gradient vanishes at least as fast as σⁿ; above 1 it may explode (Pascanu et al. 2013, §2). A gate that stays open
 carries it instead.
 """
 
@@ -27,7 +27,7 @@ from mirada.predictions import Prediction
 
 @dataclass(frozen=True, eq=False)
 class Fading(Prediction):
-    """The gradients of one network on one sequence."""
+    """The norms of one network's gradients on one sequence, by distance from its end."""
 
     name: str
     norms: npt.NDArray[np.float64]  # [T]: ‖∂L/∂h‖ at distance 0, 1, 2, … from the last step
@@ -74,7 +74,7 @@ def fading(name: str, cell: Cell, x: Tensor, loss: Callable[[Tensor], Tensor] = 
 
 
 def fading_of(name: str, network: nn.Module, ids: Sequence[int]) -> Fading:
-    """The same for a trained network on a text: its first layer, forwards, and the gradient of ½‖h_T‖²."""
+    """`fading` for a trained network on a text: its first layer, forwards, and the gradient of ½‖h_T‖²."""
     stacks = [module for module in network.modules() if isinstance(module, Recurrent)]
     embedding = getattr(network, "source_embedding", getattr(network, "embedding", None))
     if not stacks or embedding is None or stacks[0].kind in ("memoryless", "jordan"):
@@ -92,7 +92,7 @@ def _norms(value: Tensor, states: list[Tensor]) -> npt.NDArray[np.float64]:
 
 
 def draw_gradients(networks: Sequence[Fading], path: str | Path) -> None:
-    """Gradient by distance, a line per network, on a logarithmic axis; each starts at 1."""
+    """Draw the gradient by distance, a line per network, on a logarithmic axis; each starts at 1."""
     if not networks:
         raise UsageError("there is no gradient to draw")
     from matplotlib.figure import Figure

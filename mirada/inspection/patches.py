@@ -1,4 +1,4 @@
-"""Attention on images: each patch as light as its weight."""
+"""Pictures of attention on images: each patch as light as its weight."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from mirada.inspection.drawing import Heading
 
 DARKEST = 0.15
-"""How light a patch is that is not looked at."""
+"""The brightness of a patch with weight 0."""
 SIDE = 0.75
 """Inches of a small image."""
 
 
 def draw_patches(part: AttentionMap, heading: Heading, shown: Callable[[str], str]) -> Figure:
-    """A row per token that looks: the average of all heads, then every head; what is looked at is light.
+    """Draw images whose patches are as light as their weights: a row per query, the average of all heads, then each.
 
-    Of a model that reads images only the class token's row is drawn, a row of images for each layer.
+    For a model that only reads images, these are the weights of the class token, a row per layer.
     """
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
@@ -59,7 +59,7 @@ def draw_patches(part: AttentionMap, heading: Heading, shown: Callable[[str], st
 
 
 def _rows(part: AttentionMap) -> tuple[list[str], list[str], Weights]:
-    """What the rows and the columns of the picture are, and the weights of each box on the patches."""
+    """The labels of the rows and columns of the picture, and the weights on the patches in each image."""
     assert part.image is not None
     first = part.image.first
     weights = part.weights[..., first:]  # [L, H, Q, N]

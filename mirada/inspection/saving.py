@@ -1,4 +1,4 @@
-"""Attention as files: pictures, a page, arrays, JSON; as a table on the terminal, and as a frame in a notebook."""
+"""Attention in files (pictures, pages, arrays, JSON), as a table for a terminal, and as a frame in a notebook."""
 
 from __future__ import annotations
 
@@ -16,31 +16,30 @@ from typing import Any
 import numpy as np
 
 from mirada.errors import UsageError
-from mirada.files import check_writable, write_bytes, write_text
+from mirada.files import check_writable, write_output
 from mirada.inspection.attention import Attention, AttentionMap
 from mirada.inspection.drawing import draw, label
+from mirada.inspection.figures import check_kind_of_file
 
 PICTURES = (".png", ".svg", ".pdf")
 ENDINGS = (*PICTURES, ".html", ".json", ".npz")
 MAX_PAGE = 3_000_000
-"""The most weights of a page; more take a browser long to read."""
+"""The most weights in a page; more are slow in a browser."""
 MAX_FRAME = 200_000
-"""The most weights that a notebook shows as a page; of more it shows a picture."""
+"""The most weights that a notebook shows as a page; more are shown as a picture."""
 NAMED = 3
-"""Keys that a table names for each query."""
+"""The most keys that a table names for each query."""
 LEAST = 0.05
-"""The least weight that it names, but for the largest."""
+"""The least weight of a key in a table, except for the largest."""
 
 
 def check_ending(path: Path, option: str = "") -> None:
-    """Refuse a file whose name does not say what to write."""
-    if path.suffix.lower() not in ENDINGS:
-        kind = path.suffix or "a name without an ending"
-        raise UsageError(f"{option}{path}: {kind} is not a kind of file; use {', '.join(ENDINGS)}")
+    """Refuse a file whose name does not end as one of attention."""
+    check_kind_of_file(path, ENDINGS, option)
 
 
 def files_of(path: Path, hypotheses: int) -> list[Path]:
-    """The files that are written: a picture for each hypothesis (look.png, look-2.png), else one file of all."""
+    """The files to write: a picture for each hypothesis (look.png, look-2.png), else one file for all."""
     if path.suffix.lower() not in PICTURES:
         return [path]
     return [path, *(path.with_stem(f"{path.stem}-{number}") for number in range(2, hypotheses + 1))]
@@ -54,15 +53,10 @@ def save_attention(attention: Attention, path: Path, kind: str = "heads") -> Non
         for hypothesis, file in zip(attention.hypotheses, files_of(path, len(attention.hypotheses)), strict=True):
             check_writable(file, UsageError)
             draw(hypothesis, file, kind)
-        return
-    check_writable(path, UsageError)
-    try:
-        if ending == ".npz":
-            write_bytes(path, _arrays(attention))
-        else:
-            write_text(path, page(attention) if ending == ".html" else _json(attention))
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written ({error.strerror})") from None
+    elif ending == ".npz":
+        write_output(path, _arrays(attention))
+    else:
+        write_output(path, page(attention) if ending == ".html" else _json(attention))
 
 
 def _json(attention: Attention) -> str:
@@ -92,7 +86,7 @@ def _arrays(attention: Attention) -> bytes:
 
 
 def table(attention: Attention) -> str:
-    """For each token the ones that it looks at most, by the average over layers and heads."""
+    """A table of the most attended keys of each query, by the average over layers and heads."""
     part = attention.main
     which = [f"layer {part.layers[0]}"] if len(part.layers) == 1 else [f"{len(part.layers)} layers"]
     which += [f"head {part.heads[0]}"] if len(part.heads) == 1 else [f"the average of {len(part.heads)} heads"]
@@ -123,7 +117,7 @@ def padded(text: str, columns: int) -> str:
 
 
 def visible(text: str) -> str:
-    """A text without what would change a terminal."""
+    """A text with � for control characters."""
     return "".join(letter if letter.isprintable() or letter == "\u200d" else "\ufffd" for letter in text)
 
 
@@ -131,7 +125,7 @@ def visible(text: str) -> str:
 
 
 def page(attention: Attention) -> str:
-    """A page that shows all parts, layers and heads: one file, which loads nothing and asks nobody."""
+    """A page that shows all parts, layers and heads: one HTML file, which loads nothing."""
     size = sum(part.weights.size for each in attention.hypotheses for part in each.parts.values())
     if size > MAX_PAGE:
         raise UsageError(
@@ -165,7 +159,7 @@ def _digest(text: str) -> str:
 
 
 def _data(attention: Attention) -> str:
-    """What the page shows, as JSON that is safe inside HTML."""
+    """The data of the page as JSON that is safe inside HTML."""
     found = [
         {
             "text": each.text,
@@ -192,7 +186,7 @@ def _part(part: AttentionMap) -> dict[str, Any]:
 
 
 def _picture(attention: Attention) -> str:
-    """The picture of a part that looks at an image, as data."""
+    """The picture of an attention as a data URL."""
     content = io.BytesIO()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -201,7 +195,7 @@ def _picture(attention: Attention) -> str:
 
 
 def notebook_frame(attention: Attention) -> str:
-    """The page in a frame, or of many weights a picture."""
+    """The page in a frame; a picture if there are many weights."""
     size = sum(part.weights.size for each in attention.hypotheses for part in each.parts.values())
     if size > MAX_FRAME:
         return f'<img src="{_picture(attention)}">'

@@ -1,4 +1,4 @@
-"""How a model's attention came to be: its weights on one example at several steps of training, as a file of a bundle.
+"""Snapshots of attention: the weights on one example at several steps of training, as a file of a bundle.
 
 The file is safetensors with one tensor `weights` [N, P, H, T, S] in float16: N steps, P attentions with H heads, T
 target tokens, S source tokens. Its metadata has the steps, the attentions' paths and the tokens as JSON.
@@ -29,7 +29,7 @@ Piece = Annotated[str, Field(max_length=4096)]
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """Where a model looks in one example, the target given."""
+    """The attention weights of a model on one example, with the target given."""
 
     source: list[str]  # S pieces, the last is </s>
     target: list[str]  # T pieces, the last is </s>

@@ -30,7 +30,7 @@ from torch import Tensor, nn
 
 from mirada import __version__
 from mirada.errors import DataError, InputError, UsageError
-from mirada.files import SMALL_FILE, check_writable, write_bytes
+from mirada.files import SMALL_FILE, write_output
 from mirada.inspection.axes import Axes, axes_of, without_batch
 from mirada.inspection.words import Tokens
 from mirada.nn.blocks import MultiHead
@@ -54,7 +54,7 @@ Array = npt.NDArray[Any]
 
 
 class Image(NamedTuple):
-    """What a model of images looks at."""
+    """An image that a model reads, and its patches."""
 
     pixels: npt.NDArray[np.uint8]  # [F, H, W, C]
     grid: tuple[int, int, int]
@@ -78,17 +78,17 @@ class Pass:
     run: Callable[[], Any]
     """The pass, on a batch of one."""
     text: str
-    """What the model reads."""
+    """The text that the model reads."""
     tokens: Mapping[str, Tokens]
     """The rows of tokens: `source`; `target` and `input` of a decoder; others that its outputs have."""
     outputs: Axes
     """The axes of its logits: ("target", "vocabulary"), ("label",), …"""
     facts: Mapping[str, Any]
-    """What the model is."""
+    """Facts about the model: its name, task, architecture, parameters and sizes."""
     output: str | None = None
     """The text it chose or was given."""
     score: float | None = None
-    """The score of that, if the model chose it."""
+    """The score of the output, if the model chose it."""
     notes: tuple[str, ...] = ()
     image: Image | None = None
 
@@ -138,21 +138,21 @@ def _plain(tensor: Tensor) -> Array:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trace(Mapping[str, Array]):
-    """The tensors of a forward pass by their paths, with what is needed to read them."""
+    """The tensors of a forward pass by their paths, with their axes and tokens."""
 
     tensors: Mapping[str, Array]
     axes: Mapping[str, Axes]
-    """What the axes of each tensor are called."""
+    """The names of each tensor's axes."""
     tokens: Mapping[str, Tokens]
     """The tokens along the axes of these names."""
     text: str
-    """What the model read."""
+    """The text that the model read."""
     output: str | None = None
-    """What it chose, or the target it was given."""
+    """The text that it chose, or the target it was given."""
     score: float | None = None
-    """The score of what it chose."""
+    """The score of the output, if the model chose it."""
     model: Mapping[str, Any] = field(default_factory=dict)
-    """What the model is: its name, task, architecture, parameters and sizes."""
+    """Facts about the model: its name, task, architecture, parameters and sizes."""
     without: tuple[str, ...] = ()
     """The parts that were switched off (`mirada.without`)."""
     notes: tuple[str, ...] = ()
@@ -232,11 +232,7 @@ class Trace(Mapping[str, Array]):
         """Write it to a .safetensors file."""
         where = Path(path)
         check_ending(where)
-        check_writable(where, UsageError)
-        try:
-            write_bytes(where, self.to_bytes())
-        except OSError as error:
-            raise UsageError(f"{where}: cannot be written ({error.strerror})") from None
+        write_output(where, self.to_bytes())
 
     @staticmethod
     def load(path: str | Path) -> Trace:
@@ -248,7 +244,7 @@ class Trace(Mapping[str, Array]):
 
 
 def check_ending(path: Path, option: str = "") -> None:
-    """Refuse a file of another name than traces have."""
+    """Refuse a file name without the ending of traces."""
     if path.suffix != ".safetensors":
         raise UsageError(f"{option}{path}: a trace is a .safetensors file; name it {path.stem}.safetensors")
 

@@ -115,29 +115,19 @@ def draw_vectors(
     query_names: Sequence[str] | None = None,
     title: str | None = None,
 ) -> VectorPicture:
-    """Draw how each output is mixed: a panel per output, an arrow per vector. Returns the arrows' numbers.
+    """Draw each output as a weighted sum of vectors: a panel per output, an arrow per vector.
 
         draw_vectors(x, self_attention(x), "self.png")
         draw_vectors(y, between(x, y), "between.png", queries=x)
 
-    `inputs` [n, d] are the vectors that are mixed, `queries` [m, d] those that look at them, when they are another set.
-    More than two dimensions are projected on the two axes that keep most of the vectors' lengths.
+    `inputs` [n, d] are the vectors that are summed, `queries` [m, d] those that attend to them, if they are another
+    set. More than two dimensions are projected on the two axes that keep most of the vectors' lengths. Returns the
+    picture's data, also if no file is written.
     """
     vectors, weights = table(inputs, "inputs"), table(attended.weights, "weights")
     output, looking = table(attended.output, "output"), None if queries is None else table(queries, "queries")
+    check_sums(vectors, weights, output, looking)
     n, m, width = len(vectors), len(output), vectors.shape[1]
-    if width < 2:
-        raise UsageError("the inputs have one dimension: arrows need at least two")
-    if max(n, m) > MAX_VECTORS:
-        raise UsageError(f"{n} vectors and {m} outputs are too many for an image: at most {MAX_VECTORS} of each")
-    if weights.shape != (m, n):
-        raise UsageError(f"the weights are {shape(weights)}, but {m} outputs of {n} vectors need {m} × {n}")
-    if output.shape[1] != width:
-        raise UsageError(f"the inputs are {width} wide, but the output is {output.shape[1]} wide")
-    if not np.allclose(weights @ vectors, output, rtol=1e-2, atol=1e-2 * float(np.abs(vectors).max())):
-        raise UsageError("the output is not the weights × the inputs: the inputs must be the vectors that were mixed")
-    if looking is not None and looking.shape != (m, width):
-        raise UsageError(f"the queries are {shape(looking)}, but {m} outputs of width {width} need {m} × {width}")
     if title is None:
         title = "Attention on a set of vectors" if looking is None else "Attention between two sets of vectors"
     if width > 2:
@@ -157,6 +147,23 @@ def draw_vectors(
     if path is not None:
         save(picture.figure(), path, DPI)
     return picture
+
+
+def check_sums(vectors: Floats, weights: Floats, output: Floats, queries: Floats | None) -> None:
+    """Refuse tables too large for an image, or whose sizes do not fit, or whose output is not weights × vectors."""
+    n, m, width = len(vectors), len(output), vectors.shape[1]
+    if width < 2:
+        raise UsageError("the inputs have one dimension: arrows need at least two")
+    if max(n, m) > MAX_VECTORS:
+        raise UsageError(f"{n} vectors and {m} outputs are too many for an image: at most {MAX_VECTORS} of each")
+    if weights.shape != (m, n):
+        raise UsageError(f"the weights are {shape(weights)}, but {m} outputs of {n} vectors need {m} × {n}")
+    if output.shape[1] != width:
+        raise UsageError(f"the inputs are {width} wide, but the output is {output.shape[1]} wide")
+    if not np.allclose(weights @ vectors, output, rtol=1e-2, atol=1e-2 * float(np.abs(vectors).max())):
+        raise UsageError("the output is not the weights × the inputs: the inputs must be the vectors that were mixed")
+    if queries is not None and queries.shape != (m, width):
+        raise UsageError(f"the queries are {shape(queries)}, but {m} outputs of width {width} need {m} × {width}")
 
 
 def table(tensor: Tensor, name: str) -> Floats:

@@ -24,7 +24,7 @@ Links = frozenset[tuple[int, int]]
 """Pairs of words: the place in the source, the place in the target."""
 
 NO_LINKS = "has no links to compare with; write them as 0-0 1-2, a line for each pair"
-"""What is wrong with gold alignments that are all empty: whatever is found, their AER is 100 %."""
+"""The fault of gold alignments that are all empty, which would make every AER 100 %."""
 
 _LINK = re.compile(r"([0-9]{1,6})([-?p])([0-9]{1,6})", re.ASCII)
 
@@ -35,10 +35,10 @@ class Gold:
 
     sure: Links = frozenset()
     possible: Links = frozenset()
-    """The sure ones, too."""
+    """All possible links, the sure ones among them."""
 
     def check(self, sources: int, targets: int, where: str, hint: str = "") -> None:
-        """Refuse a link to a word that the sentence pair has not."""
+        """Refuse a link to a word that the sentence pair does not have."""
         for source, target in sorted(self.sure | self.possible):
             for side, place, size in (("source", source, sources), ("target", target, targets)):
                 if not 0 <= place < size:
@@ -110,12 +110,12 @@ class AlignmentCounts:
 
     @property
     def aer(self) -> float:
-        """In per cent; 0 where there is nothing to find and nothing was found."""
+        """The alignment error rate in percent; 0 if there are no links on either side."""
         both = self.found + self.sure
         return 100.0 - percent(self.hit_sure + self.hit_possible, both) if both else 0.0
 
     def scores(self, notes: tuple[str, ...] = ()) -> AlignmentScores:
-        """AER, precision and recall in per cent."""
+        """AER, precision and recall in percent."""
         found, sure, possible = f"found:{self.found}", f"sure:{self.sure}", f"possible:{self.possible}"
         hit_sure, hit_possible = f"found and sure:{self.hit_sure}", f"found and possible:{self.hit_possible}"
         aer = "|".join((found, sure, possible, hit_sure, hit_possible))

@@ -4,7 +4,7 @@ The definitions are scikit-learn's. For a class with TP true positives, FP false
 
     precision = TP / (TP + FP)      recall = TP / (TP + FN)      F1 = 2 TP / (2 TP + FP + FN)
 
-and 0 where there is nothing to divide by. All scores are percentages.
+and 0 where the denominator is 0. All scores are percentages.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -120,7 +120,7 @@ def class_rows(
 
 
 def _ratios(part: Ints, whole: Ints) -> NDArray[np.float64]:
-    """In percent; 0 where there is nothing to divide by."""
+    """Ratios in percent; 0 where the denominator is 0."""
     return 100.0 * np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
 
 

@@ -107,7 +107,7 @@ class ForecastScores(Evaluation):
 
 
 def _table(title: str, headings: Sequence[str], rows: Mapping[str, Sequence[str]], remarks: bool = False) -> list[str]:
-    """Cells under their headings, in columns as wide as the widest; with remarks on what simple forecasts are."""
+    """A table with aligned columns, and optional remarks on the simple forecasts."""
     width = max(8, *(len(cell) for cells in (headings, *rows.values()) for cell in cells)) + 2
     lines = []
     for name, cells in {title: headings, **rows}.items():
@@ -181,7 +181,7 @@ def _scores(model: Sequence[Errors], training: int, period: int | None, horizon:
 
 
 def steps_shown(horizon: int) -> list[int]:
-    """1, 2, 5, 10, 20, 30, … and the last: about a dozen, so tens give way to hundreds and so on."""
+    """The steps of the horizon that are reported: 1, 2, 5, 10, 20, 30, … and the last; about a dozen."""
     unit = 10
     while horizon > 10 * unit:
         unit *= 10
@@ -213,7 +213,7 @@ def drift(values: Numbers, origins: npt.NDArray[np.int64], horizon: int) -> Numb
 
 
 def naive_scale(training: Numbers, period: int | None, names: Sequence[str]) -> Numbers:
-    """mean |x_t − x_{t−m}| of each column: what MASE divides by. It may not exist: check before training."""
+    """The denominator of MASE for each column, mean |x_t − x_{t−m}|; DataError if it is 0 or undefined."""
     m = period or 1
     if len(training) <= m:
         raise DataError(f"the training set has {len(training):,} steps: too few for a season of {m:,}")

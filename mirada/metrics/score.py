@@ -37,7 +37,7 @@ class Evaluation:
     """Remarks, such as how many outputs were cut."""
 
     unit = "examples"
-    """What `size` counts."""
+    """The unit of `size`."""
 
     def score(self, name: str) -> float:
         return next(score.value for score in self.scores if score.name == name)
@@ -86,5 +86,5 @@ def shown(text: str, width: int = 30) -> str:
 
 
 def decimals(value: float, minimum: int = 0) -> int:
-    """How many decimals show about three significant digits of a value."""
+    """The number of decimals for about three significant digits of a value."""
     return min(9, max(minimum, 2 - math.floor(math.log10(value)))) if value > 0 else 2

@@ -114,7 +114,7 @@ def spans(tags: Sequence[str]) -> set[tuple[int, int, str]]:
 
 
 def _parts(tag: str) -> tuple[str, str]:
-    """What a tag says of its word's place in a span, and the type of the span: B-PER, or B where there are no types."""
+    """A tag's letter (B, I, E, S or O) and the type of its span: those of B-PER, or of B where there are no types."""
     letter, _, kind = tag.partition("-")
     return (_LETTERS[letter], kind) if letter in _LETTERS else ("O", "")
 

@@ -37,7 +37,7 @@ class LengthRow:
 
 @dataclass(frozen=True)
 class Damage:
-    """What should have passed from source to output unchanged, and did not.
+    """Numbers, URLs or placeholders that should have been kept from source to output, and were lost.
 
     Something is expected if the source has it and every reference of that sentence keeps it: a "2" that a reference
     writes as "two" is not. Repetitions count.
@@ -137,13 +137,13 @@ def text_scores(
 
 
 def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]], tokenizer: str = "13a") -> float:
-    """The BLEU of a translation, nothing else: quick enough to follow a training run."""
+    """The BLEU of a translation alone, fast enough for validations during training."""
     hypotheses, references = _checked(hypotheses, references)
     return float(_bleu_metric(tokenizer).corpus_score(hypotheses, _streams(references)).score)
 
 
 def chrf(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> float:
-    """The chrF++ of texts, nothing else; unlike BLEU, it tells texts of a few words apart."""
+    """The chrF++ of texts alone; unlike BLEU, it distinguishes texts of a few words."""
     hypotheses, references = _checked(hypotheses, references)
     return float(_metrics()["chrF++"].corpus_score(hypotheses, _streams(references)).score)
 
@@ -237,7 +237,7 @@ _KINDS: dict[str, str] = {"number": "numbers", "url": "URLs, e-mails", "placehol
 def _damage(
     sources: Sequence[str], hypotheses: Sequence[str], references: Sequence[Sequence[str]]
 ) -> tuple[Damage, ...]:
-    """Counts what was to be kept and what was lost, for each kind of thing."""
+    """Count what was to be kept and what was lost, of each kind."""
     expected: Counter[str] = Counter()
     lost: dict[str, list[tuple[int, str]]] = {kind: [] for kind in _KINDS}
     for number, (source, hypothesis, given) in enumerate(zip(sources, hypotheses, references, strict=True), 1):

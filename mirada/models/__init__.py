@@ -1,6 +1,6 @@
-"""The architectures, by name: a file each, found here. Models compose blocks and never import each other.
+"""The architectures by name, a file each. Models compose blocks and never import each other.
 
-A file registers what it holds:
+A file registers its models:
 
     ARCHITECTURES  new architectures, by name
     VARIANTS       further tasks for architectures of other files: {"transformer": {"tagging": Variant(…)}}
@@ -30,7 +30,7 @@ ATTENTIONS = {
         "softmax(vᵀ tanh(W s + U h))",
     ),
 }
-"""What can be added to a recurrent encoder–decoder (`seq2seq-lstm+additive`)."""
+"""Attention that can be added to a recurrent encoder–decoder (`seq2seq-lstm+additive`): year, paper, formula."""
 
 
 @cache
@@ -49,7 +49,7 @@ def architectures() -> dict[str, Architecture]:
 
 
 def lineage() -> list[dict[str, Any]]:
-    """Every model that can be trained, for a person or a program to read."""
+    """Every model that can be trained, as plain values."""
     rows = []
     for name, one in architectures().items():
         row = {"name": name, "year": one.year, "paper": one.paper, "formula": one.formula}
@@ -68,7 +68,7 @@ def _may_attend(one: Architecture) -> bool:
 
 
 def named(model: str) -> Values:
-    """The settings that a name stands for: `seq2seq-lstm+additive` is `seq2seq-lstm` with attention=additive."""
+    """The settings of a model's name: `seq2seq-lstm+additive` is `seq2seq-lstm` with attention=additive."""
     name, plus, attention = model.partition("+")
     if plus and not _may_attend(_find(name)):
         raise ConfigError(f"--model {model}: {name} has no attention to choose")
@@ -94,7 +94,7 @@ def find(name: str, task: str) -> Variant:
 
 
 def meant(task: str, model: str | None) -> str:
-    """The task that is meant: classification by a model that sees images and reads no text is that of images."""
+    """The task for a model: image classification, if classification is asked of a model that only reads images."""
     found = architectures()
     variants = found[model].variants if model in found else {}
     images = "image_classification"

@@ -1,4 +1,4 @@
-"""What Mirada knows of an architecture: where it comes from, and the network it is for each task."""
+"""The description of an architecture: its origin, and its network for each task."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Variant:
     config: type[Section]
     """The `model` section of its configuration."""
     build: Callable[[Any, Sizes], nn.Module]
-    """From that section and the sizes of the data to a network with random weights."""
+    """Builds a network with random weights from that section and the sizes of the data."""
     presets: dict[str, Values]
-    """Whole configurations by name: sizes under `model`, a recipe under `train` if the preset has one of its own."""
+    """Configurations by name: sizes under `model`, and settings of training under `train` if the preset has its own."""
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,16 @@
-"""Bag of words, and of n-grams: a text is what occurs in it, in whatever order. What everything else must beat.
+"""Bag of words or n-grams: which of them occur in a text, whatever their order. A baseline for other models.
 
     f(d) [k]    the k most frequent n-grams of the training texts: 1 where one occurs in d, or its relative frequency,
                 the count divided by the number of n-grams in d
     h = g(W f(d) + b),  scores = V h + c;    without a hidden layer  scores = W f(d) + b
 
-f(d) is nearly all zeros and is never made: the columns of W that belong to d's n-grams are added up.
+f(d) is sparse and never built: the columns of W for d's n-grams are added up.
 
 An n-gram is one number, its key: in base V, behind the keys of all shorter n-grams,
 
     key(w_1) = w_1    key(w_1 w_2) = V + w_1 V + w_2    key(w_1 w_2 w_3) = V + V² + w_1 V² + w_2 V + w_3
 
-so that one sorted table holds the chosen ones, and a binary search finds which of them a text has.
+so that the chosen n-grams are one sorted table, and those of a text are found by binary search.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ from mirada.nn.blocks import Dropout
 from mirada.parts import OutputHead
 
 FIRST_WORD = 4
-"""Smaller ids (padding, start, end, unknown) are no words, and part of no n-gram."""
+"""The least id of a word; smaller ids (padding, start, end, unknown) are part of no n-gram."""
 
 UNKNOWN = 3
-"""The id of a word that the vocabulary lacks: it is never looked for, but it makes a text longer."""
+"""The id of words outside of the vocabulary, which are part of no n-gram but count in the length of a text."""
 
 NOTHING = 2**63 - 1
-"""What fills the table behind its last key: larger than any key."""
+"""A number larger than any key, which fills the table after its last key."""
 
 CHUNK = 2_000_000
-"""How many ids are counted at once."""
+"""The number of ids that are counted at once."""
 
 Counts = tuple[NDArray[np.int64], NDArray[np.int64]]
-"""Keys in order, and how often each occurs."""
+"""Sorted keys, and the number of times that each occurs."""
 
 
 class BagConfig(Section):
@@ -88,7 +88,7 @@ PRESETS: dict[str, Values] = {
 
 
 class Bag(SequenceEncoder):
-    """A sum of the weights of what occurs in a text, and a hidden layer if asked. `fit` chooses what is looked for."""
+    """The sum of the weights of a text's n-grams, with an optional hidden layer; `fit` chooses the n-grams."""
 
     table: Tensor  # [k] the keys of the chosen n-grams, in order
 
@@ -119,18 +119,18 @@ class Bag(SequenceEncoder):
             self.output = OutputHead(c.hidden, sizes.outputs)
         self.name_parts()
 
-    # ── what is looked for ────────────────────────────────────────────────────────────────────────────────────────
+    # ── n-grams ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     def fit(self, ids: NDArray[np.integer], offsets: NDArray[np.int64]) -> None:
         """Choose the k most frequent n-grams of these texts; text i is ids[offsets[i]:offsets[i+1]].
 
-        Of equally frequent ones those with the smaller keys are taken: shorter ones, then those of smaller ids.
+        Among equally frequent n-grams, those with smaller keys are preferred: shorter ones, then those of smaller ids.
         """
         counted: list[Counts] = []
         for stream in _chunks(ids, offsets):
             for _, found in self._ngrams(torch.from_numpy(stream)):
                 counted.append(np.unique(found.numpy(), return_counts=True))
-                # Like is merged with like in size: so every count is moved a few times, however many chunks there are.
+                # Counts of similar size are merged: each is moved a few times only, however many chunks there are.
                 while len(counted) > 1 and 2 * len(counted[-1][0]) > len(counted[-2][0]):
                     counted.append(_merge(counted.pop(), counted.pop()))
         keys, counts = reduce(_merge, reversed(counted), (np.empty(0, np.int64), np.empty(0, np.int64)))
@@ -141,11 +141,11 @@ class Bag(SequenceEncoder):
             keys = np.sort(keys[np.concatenate([more, equal[: k - len(more)]])])
         self.table.fill_(NOTHING)
         self.table[: len(keys)] = torch.from_numpy(keys)
-        with torch.no_grad():  # what no n-gram uses is no weight: λΣW² must not count it
+        with torch.no_grad():  # unused columns must not count in λΣW²
             self.columns.weight[len(keys) :] = 0.0
 
     def _ngrams(self, stream: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
-        """Where in a stream of ids [M] n-grams begin, and their keys; a turn for each n. PAD stands between texts."""
+        """For each n, the positions in a stream of ids [M] where n-grams begin, and their keys; PAD separates texts."""
         word = stream >= FIRST_WORD
         whole, number = word, stream
         for n in range(1, self.config.ngrams + 1):
@@ -155,7 +155,7 @@ class Bag(SequenceEncoder):
             yield at, number[at] + self.first[n - 1]
 
     def features(self, batch: SequenceBatch) -> tuple[Tensor, Tensor, Tensor]:
-        """f(d) without its zeros, for a batch: which text, which n-gram of the table, and the value; [N] each."""
+        """The nonzero entries of f(d) for a batch: the text, the n-gram's row in the table, and the value, [N] each."""
         k, length = self.config.features, batch.inputs.shape[1] + 1
         stream = nn.functional.pad(batch.inputs.long().masked_fill(~batch.mask, PAD), (0, 1), value=PAD).flatten()
         at, keys = (torch.cat(parts) for parts in zip(*self._ngrams(stream), strict=True))
@@ -172,7 +172,7 @@ class Bag(SequenceEncoder):
         return rows, found, times.to(self.bias.dtype) / total[rows]
 
     def _size(self, batch: SequenceBatch) -> Tensor:
-        """How many n-grams each text has [B], known or not."""
+        """The number of n-grams in each text [B], known or not."""
         word = batch.mask & (batch.inputs >= UNKNOWN)  # [B, T]
         whole, total = word, word.sum(1)
         for n in range(2, self.config.ngrams + 1):
@@ -180,7 +180,7 @@ class Bag(SequenceEncoder):
             total = total + whole.sum(1)
         return total
 
-    # ── what it says ──────────────────────────────────────────────────────────────────────────────────────────────
+    # ── outputs ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     def pool(self, batch: SequenceBatch) -> Tensor:
         """The hidden vector [B, hidden]; without a hidden layer the logits themselves [B, O]."""
@@ -204,7 +204,7 @@ class Bag(SequenceEncoder):
         raise UsageError("model.name=bag has no order, so it has no vector for each step: choose model.name=lstm")
 
     def why(self, ids: Tensor) -> list[tuple[tuple[int, ...], Tensor]]:
-        """What each n-gram of a text [T] adds to each class's score [O]; with the bias, they sum up to the scores."""
+        """Each n-gram's contribution to the class scores [O] of a text [T]; with the bias, they sum to the scores."""
         if self.config.hidden:
             raise UsageError(
                 f"model.hidden={self.config.hidden}: a hidden layer mixes the n-grams, so none has a share of its own "
@@ -223,7 +223,7 @@ class Bag(SequenceEncoder):
 
 
 def _chunks(ids: NDArray[np.integer], offsets: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """All texts, about CHUNK ids at a time, with PAD between them: so no n-gram reaches from one into the next."""
+    """All texts, about CHUNK ids at a time, with PAD between them, so that no n-gram spans two texts."""
     text, last = 0, len(offsets) - 1
     while text < last:
         # up to the last text that ends within the chunk, but one text at least
@@ -234,7 +234,7 @@ def _chunks(ids: NDArray[np.integer], offsets: NDArray[np.int64]) -> Iterator[ND
 
 
 def _merge(one: Counts, other: Counts) -> Counts:
-    """Every key once, in order, with the sum of its counts."""
+    """Merge counts: every key once, in order, with the sum of its counts."""
     keys, counts = (np.concatenate(parts) for parts in zip(one, other, strict=True))
     order = np.argsort(keys, kind="stable")  # of two sorted halves: one pass
     keys, counts = keys[order], counts[order]

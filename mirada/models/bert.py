@@ -1,10 +1,10 @@
-"""BERT: the Transformer's encoder alone, which sees both sides of a gap (Devlin et al. 2019).
+"""BERT: the Transformer's encoder alone, with attention to both sides of a masked word (Devlin et al. 2019).
 
 [CLS] tokens ─ embed + position + segment ─ norm ─ self-attention, feed-forward ×N ─┬─ a word for every gap
                                                                                    ├─ [CLS]: does B follow A?
                                                                                    └─ a task's own output
 
-[CLS] is BOS and [SEP] is EOS here, as in every vocabulary of Mirada's.
+[CLS] is BOS and [SEP] is EOS here, as in all vocabularies of Mirada.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ PRESETS: dict[str, Values] = {
 
 
 class MaskedWords(nn.Module):
-    """log-odds of every word at a gap: norm(g(W h)) · Eᵀ + b        (the published code's `cls/predictions`)"""
+    """The logits of every word at a masked position: norm(g(W h)) · Eᵀ + b        (`cls/predictions` as published)"""
 
     def __init__(self, config: BertConfig, embedding: nn.Embedding):
         super().__init__()
@@ -137,8 +137,8 @@ class Bert(SequenceEncoder):
 class BertForPretraining(Bert):
     """BERT with the two outputs it is pre-trained with (Devlin et al. 2019, §3.1), from `states` [B, 1+T, D]:
 
-    masked(states[gaps])       [N, V]  scores of every word at a gap; also its `output`
-    follows(pooled(states))    [B, 2]  scores of: B follows A (0), B is from elsewhere (1)
+    masked(states[masked])     [N, V]  logits of every word at a masked position; also its `output`
+    follows(pooled(states))    [B, 2]  logits of: B follows A (0), B is from elsewhere (1)
     """
 
     def __init__(self, config: BertConfig, sizes: Sizes):

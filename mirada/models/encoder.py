@@ -21,6 +21,7 @@ from mirada.contracts import PAD, SequenceBatch, Sizes
 from mirada.models.architecture import SEQUENCE_TASKS, Variant
 from mirada.nn.blocks import Dropout, Headed, KeyValues, LayerConfig, Stack
 from mirada.nn.context import ContextEncoder
+from mirada.nn.initialisation import initialise
 from mirada.nn.positions import positions
 from mirada.parts import OutputHead
 
@@ -79,18 +80,8 @@ class TransformerEncoder(ContextEncoder):
         layer = LayerConfig(c.width, c.heads, c.feed_forward, dropout, c.norm, c.activation, positions=self.positions)
         self.encoder = Stack(layer, c.layers, causal=sizes.causal)
         self.output = OutputHead(c.width, sizes.outputs)
-        self._initialise()
+        initialise(self)
         self.name_parts()
-
-    def _initialise(self) -> None:
-        for module in self.modules():
-            if isinstance(module, nn.Linear):
-                nn.init.xavier_uniform_(module.weight)
-                nn.init.zeros_(module.bias)
-            elif isinstance(module, nn.Embedding):
-                nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
-                with torch.no_grad():
-                    module.weight[PAD].zero_()
 
     @property
     def context(self) -> int:

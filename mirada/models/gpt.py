@@ -1,4 +1,4 @@
-"""GPT: the Transformer's decoder alone, which says what comes next.
+"""GPT: the Transformer's decoder alone, which predicts the next token.
 
 GPT     post-norm, 512 tokens               Radford et al. 2018, Improving Language Understanding by Generative …
 GPT-2   pre-norm and a last normalisation   Radford et al. 2019, Language Models are Unsupervised Multitask Learners
@@ -110,7 +110,7 @@ class GPT(ContextEncoder):
         h = self.encode(batch)
         if self.config.pool == "mean":
             pooled = (h * batch.mask.unsqueeze(-1)).sum(1) / batch.lengths.clamp(min=1).unsqueeze(1)  # [B, D]
-        elif not h.shape[1]:  # all texts are empty, and zeros as one among others would be
+        elif not h.shape[1]:  # all texts are empty
             pooled = h.new_zeros(batch.size, self.config.width)
         else:
             last = h[torch.arange(batch.size, device=h.device), (batch.lengths - 1).clamp(min=0)]

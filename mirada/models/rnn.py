@@ -3,7 +3,7 @@
     x ─ embed ─ recurrent layers ─ h_1 … h_T ─┬─ each: a label, a number or the next word at every step
                                               └─ pooled to one vector: a class for the whole
 
-A network of one direction can read for ever, piece by piece (`encode_next`); one of two directions sees both sides.
+A network of one direction can also read piece by piece (`encode_next`), without a limit.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ PRESETS: dict[str, Values] = {
 
 
 class RecurrentEncoder(StepwiseEncoder):
-    """Embeddings (or numbers), recurrent layers, and an output. One direction alone can read piece by piece."""
+    """Embeddings (or numbers), recurrent layers, and an output; in one direction it can read piece by piece."""
 
     output: OutputHead
 
@@ -151,7 +151,7 @@ class RecurrentEncoder(StepwiseEncoder):
         return x
 
     def feed_back(self, h: Tensor) -> Tensor:
-        """o = softmax(V h), or V h itself where outputs are numbers: what a Jordan network gets of its last step."""
+        """The output that a Jordan network is fed: o = softmax(V h), or V h itself if outputs are numbers."""
         o: Tensor = self.output(h)
         return o if self.sizes.numeric_outputs else o.softmax(-1)
 
@@ -171,7 +171,7 @@ class RecurrentEncoder(StepwiseEncoder):
         state = state or self.recurrent.initial(len(x))
         if self.config.name == "jordan":
             h, new = self.recurrent(x, state=state, feedback=self.feed_back if batch.before is None else batch.before)
-            if new.o is None:  # it was given the true outputs; should the next one be missing, it gets its own
+            if new.o is None:  # the true outputs were given; if the next one is missing, its own serves instead
                 new = replace(new, o=self.feed_back(h[:, -1]))
         elif x.shape[1] > 1:
             h, new = self.recurrent(x, state=state)

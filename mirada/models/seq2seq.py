@@ -86,10 +86,10 @@ PRESETS: dict[str, Values] = {
 
 @dataclass(frozen=True)
 class Source:
-    """What the decoder keeps of the source, for R rows."""
+    """The encoded source as the decoder keeps it, for R rows."""
 
     states: Tensor  # [R, S, D] h_1 … h_S
-    keys: Tensor | None  # [R, S, ..] the states in the form the score wants, made once a sentence
+    keys: Tensor | None  # [R, S, ..] the states as the attention score takes them, prepared once per sentence
     mask: Tensor  # [R, S]
 
     def select(self, rows: Tensor) -> Source:
@@ -99,7 +99,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Seq2SeqState:
-    """The decoder's recurrent state, and the source, for R hypotheses."""
+    """The decoder's recurrent state and the source, for R hypotheses."""
 
     memory: Memory
     source: Source
@@ -201,7 +201,7 @@ class Seq2Seq(GenerativeNetwork):
         return Step(self.output(u[:, -1]), Seq2SeqState(memory, state.source, state.attention), shown)
 
     def _decode(self, tokens: Tensor, memory: Memory, source: Source) -> tuple[Tensor, Memory, Tensor | None]:
-        """u [R, T, D] for tokens [R, T], the state after them, and where each looked [R, T, S]."""
+        """u [R, T, D] for tokens [R, T], the state after them, and the attention weights [R, T, S]."""
         x = self.dropout(self.target_embedding(tokens))
         weights: Tensor | None = None
         if self.score is None:
@@ -226,7 +226,7 @@ class Seq2Seq(GenerativeNetwork):
         return s.unsqueeze(1), memory
 
     def _step_by_step(self, x: Tensor, memory: Memory, source: Source) -> tuple[Tensor, Memory, Tensor, Tensor]:
-        """Each step attends with the state before it, and takes the context in."""
+        """Run the decoder step by step; each step attends with the state before it and reads the context."""
         steps: list[tuple[Tensor, Tensor, Tensor]] = []
         with joined_steps():
             for x_t in x.unbind(1):

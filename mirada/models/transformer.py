@@ -21,6 +21,7 @@ from mirada.config import Values
 from mirada.contracts import PAD, Batch, GenerativeNetwork, Sizes, State, Step
 from mirada.models.architecture import Architecture, Variant
 from mirada.nn.blocks import Dropout, Headed, KeyValues, LayerConfig, Stack
+from mirada.nn.initialisation import initialise
 from mirada.nn.patches import Patches, suggest_patch
 from mirada.nn.positions import positions, sinusoidal
 from mirada.parts import OutputHead, Role, active_switches, is_recording, recording
@@ -124,7 +125,7 @@ CAPTIONERS: dict[str, Values] = {
 
 @dataclass(frozen=True)
 class StacksState:
-    """Keys and values of the source and of the tokens so far, for R hypotheses."""
+    """The keys and values of the source and of the tokens so far, for R hypotheses."""
 
     own: list[KeyValues]  # a layer each, [R, H, t, K]
     source: list[KeyValues]  # a layer each, [B, H, S, K]
@@ -163,36 +164,25 @@ class EncoderDecoder(GenerativeNetwork):
         self.encoder = Stack(self._encoder_layer(layer), c.encoder_layers)
         self.decoder = Stack(layer, c.decoder_layers, causal=True, cross=True)
         self.output = OutputHead(c.width, sizes.outputs, bias=c.output_bias)
-        self._initialise()
+        initialise(self)
         if c.tie != "none":
             self.output.weight = self.target_embedding.weight
         self.name_parts()
 
     def _open(self, sizes: Sizes) -> nn.Embedding | None:
-        """Make what embeds the source; returns an embedding that the target shares, if it does."""
+        """Build the source's embedding, and return it if the target shares it."""
         raise NotImplementedError
 
     def _encoder_layer(self, layer: LayerConfig) -> LayerConfig:
         return layer
 
     def _read(self, batch: Batch) -> Tensor:
-        """The source as vectors with their positions, [B, S, D]."""
+        """The embedded source with its positions, [B, S, D]."""
         raise NotImplementedError
 
     def _mask(self, batch: Batch) -> Tensor | None:
-        """Which of the source is real, [B, 1, 1, S]; None if all of it is."""
+        """The mask of the source [B, 1, 1, S]; None if it has no padding."""
         raise NotImplementedError
-
-    def _initialise(self) -> None:
-        for module in self.modules():
-            if isinstance(module, nn.Linear):
-                nn.init.xavier_uniform_(module.weight)
-                if module.bias is not None:
-                    nn.init.zeros_(module.bias)
-            elif isinstance(module, nn.Embedding):
-                nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
-                with torch.no_grad():
-                    module.weight[PAD].zero_()
 
     def _embed(self, side: str, embedding: nn.Embedding, ids: Tensor, before: int = 0) -> Tensor:
         x = embedding(ids) * math.sqrt(self.config.width)  # §3.4: embeddings are multiplied by √d_model
@@ -228,8 +218,8 @@ class EncoderDecoder(GenerativeNetwork):
         if state.attention:
             with recording("decoder.*.cross.weights") as recorder:
                 x, own = self.decoder.extend(x, state.own, None, state.source, state.source_mask)
-            # Only the last token's row predicts something new.
-            weights = torch.stack([w[:, :, -1] for w in recorder.tensors.values()], 1)  # [R, L, H, S]
+            layers = [w[:, :, -1] for w in recorder.tensors.values()]  # only the last token's row predicts a new token
+            weights = torch.stack(layers, 1) if layers else None  # [R, L, H, S]; None: every layer is switched off
         else:
             x, own = self.decoder.extend(x, state.own, None, state.source, state.source_mask)
         return Step(self.output(x[:, -1]), replace(state, own=own), weights)
@@ -258,7 +248,7 @@ class Transformer(EncoderDecoder):
 
 
 class Captioner(EncoderDecoder):
-    """Describes images, which it reads patch by patch as a ViT does: x_i = W · pixels_i + b + P_i."""
+    """Captions images, which it reads in patches as a ViT does: x_i = W · pixels_i + b + P_i."""
 
     config: CaptionerConfig
     honours = frozenset({"positions"})
@@ -286,9 +276,9 @@ class Captioner(EncoderDecoder):
 
 
 def _places(rows: int, columns: int, width: int) -> Tensor:
-    """Where each patch is, to begin with: waves of its row beside waves of its column, [1, N, D].
+    """The initial position vectors of the patches, [1, N, D]: sinusoids of the row beside sinusoids of the column.
 
-    They are learned from there on.
+    Training changes them.
     """
     down, right = sinusoidal(rows, width // 2), sinusoidal(columns, width - width // 2)
     grid = (down.unsqueeze(1).expand(-1, columns, -1), right.expand(rows, -1, -1))

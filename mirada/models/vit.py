@@ -19,6 +19,7 @@ from mirada.config import Values
 from mirada.contracts import SequenceBatch, SequenceEncoder, Sizes
 from mirada.models.architecture import Architecture, Variant
 from mirada.nn.blocks import Dropout, Headed, LayerConfig, Stack
+from mirada.nn.initialisation import initialise
 from mirada.nn.patches import Patches, suggest_patch
 from mirada.parts import OutputHead, Role, active_switches
 
@@ -90,14 +91,8 @@ class ViT(SequenceEncoder):
         inner, dropout = c.feed_forward or 4 * c.width, c.dropout or 0.0
         self.encoder = Stack(LayerConfig(c.width, c.heads, inner, dropout, "pre", c.activation, c.eps), c.layers)
         self.output = OutputHead(c.width, sizes.outputs)
-        self._initialise()
+        initialise(self)
         self.name_parts()
-
-    def _initialise(self) -> None:
-        for module in self.modules():
-            if isinstance(module, nn.Linear):
-                nn.init.xavier_uniform_(module.weight)
-                nn.init.zeros_(module.bias)
 
     def states(self, batch: SequenceBatch) -> Tensor:
         """A vector for the class token and for every patch, [B, 1+N, D]."""

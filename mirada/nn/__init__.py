@@ -1,1 +1,1 @@
-"""What models are built from: attention, recurrent cells, positions, activations and Transformer blocks."""
+"""Building blocks of models: attention, recurrent cells, positions, activations and Transformer blocks."""

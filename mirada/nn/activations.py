@@ -28,7 +28,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 PIECES = 2
-"""How many linear pieces maxout has by default."""
+"""The default number of maxout's linear pieces."""
 
 
 def maxout(z: Tensor, pieces: int = PIECES) -> Tensor:

@@ -1,4 +1,4 @@
-"""Attention formulas. Each returns the output and the weights that made it.
+"""Attention formulas, which return the output and the attention weights.
 
     q [.., T, K] queries    k [.., S, K] keys    v [.., S, K'] values    mask [.., T, S], True = may attend
 
@@ -6,8 +6,8 @@ A query that may attend nothing gets zeros, never NaN.
 
     formulas           scaled_dot_product (and fused), dot, general, additive
     multi-head         ScaledDotProduct: the formula as an object that a layer is given
-    seq2seq            DotScore, GeneralScore, AdditiveScore: with what is learned, keys prepared once
-    teaching           hard, soft, self_attention, between: sets of vectors without parameters, as in lecture notes
+    seq2seq            DotScore, GeneralScore, AdditiveScore: modules with the parameters, keys prepared once
+    teaching           hard, soft, self_attention, between: on sets of vectors, without parameters
 
 The teaching functions go with `inspection.vectors.draw_vectors`:
 
@@ -29,14 +29,14 @@ from mirada.parts import Part, is_recording
 
 
 class Attended(NamedTuple):
-    """The weighted sum, and the weights that made it."""
+    """The weighted sum of the values, and the attention weights."""
 
     output: Tensor  # [.., T, K']
     weights: Tensor  # [.., T, S], each row sums to 1 (or to 0 where nothing may be attended)
 
 
 def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
-    """softmax over the last axis, with −∞ where the mask says no; a row with nothing left becomes zeros."""
+    """softmax over the last axis, with −∞ where the mask is False; a row that is all masked becomes zeros."""
     if mask is None:
         return scores.softmax(-1)
     # The most negative finite number instead of −∞: a fully masked row is then uniform, not NaN, and is zeroed.
@@ -45,7 +45,7 @@ def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
 
 
 def mask_scores(scores: Tensor, mask: Tensor | None) -> Tensor:
-    """The scores with −∞ where the mask says no: what the softmax gets, for a recorder."""
+    """The scores with −∞ where the mask is False, for a recorder."""
     return scores if mask is None else scores.masked_fill(~mask, -torch.inf)
 
 
@@ -61,7 +61,7 @@ def scaled_dot_product(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = No
 
 
 def fused(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, scale: bool = True) -> Tensor:
-    """The output of `scaled_dot_product` by PyTorch's fused kernel, which never stores the weights."""
+    """The output of `scaled_dot_product`, by PyTorch's fused kernel, which does not compute the weights."""
     factor = None if scale else 1.0
     output = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=factor)
     # The kernels disagree about rows that may attend nothing (zeros, a mean or NaN): here they are zeros.
@@ -69,10 +69,10 @@ def fused(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, scale: bo
 
 
 class Formula(Protocol):
-    """An attention formula as an object: what multi-head attention is given."""
+    """An attention formula as an object, which multi-head attention is given."""
 
     def scores(self, q: Tensor, k: Tensor, scale: bool = True) -> Tensor:
-        """[.., T, S]: how well each query and key go together, before the softmax."""
+        """The scores of queries and keys before the softmax, [.., T, S]."""
         ...
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, scale: bool = True) -> Attended:
@@ -80,7 +80,7 @@ class Formula(Protocol):
         ...
 
     def fused(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, scale: bool = True) -> Tensor:
-        """The output alone, as fast as possible."""
+        """The output alone, by a fused kernel."""
         ...
 
 
@@ -131,7 +131,7 @@ def additive(
 
 
 def additive_scores(q: Tensor, projected: Tensor, w_query: Tensor, v_score: Tensor) -> Tensor:
-    """[.., T, S]: the scores of `additive`."""
+    """The scores of `additive`, [.., T, S]."""
     scores: Tensor = _AdditiveScores.apply(F.linear(q, w_query), projected, v_score)
     return scores
 
@@ -139,8 +139,8 @@ def additive_scores(q: Tensor, projected: Tensor, w_query: Tensor, v_score: Tens
 class _AdditiveScores(torch.autograd.Function):
     """vᵀ tanh(q_t + k_s) for all t and s: [.., T, S] of q [.., T, A], k [.., S, A] and v [A].
 
-    What is in between, [.., T, S, A], is large. So a few queries are taken at a time, which the processor's cache can
-    hold, and their tanh is computed again on the way back rather than kept. It is 2 σ(2a) − 1, since σ is quicker.
+    The tanh [.., T, S, A] is large. So it is computed for a few queries at a time, which fit into the processor's
+    cache, and again in the backward pass rather than kept. It is computed as 2 σ(2a) − 1, since σ is faster.
     """
 
     CELLS = 2**17
@@ -179,10 +179,9 @@ def _sigma(q: Tensor, k: Tensor) -> Tensor:
 
 
 class Score(Part):
-    """How well a query and a key go together, and the attention that follows from it.
+    """Base class of attention with a learned score of query and key.
 
-    What concerns the keys alone is done once a sentence, by `prepare`; its result is one tensor with the sentences on
-    its first axis, which a decoder state keeps and selects rows of.
+    Computations on the keys alone are done once per sentence, by `prepare`, whose result a decoder state holds.
     """
 
     def __init__(self, query_width: int, key_width: int):
@@ -190,11 +189,11 @@ class Score(Part):
         self.query_width, self.key_width = query_width, key_width
 
     def prepare(self, keys: Tensor) -> Tensor:
-        """The keys [B, S, D] in the form that `scores` takes."""
+        """The keys [B, S, D] in the form that `scores` takes, one tensor with the sentences on its first axis."""
         return keys
 
     def scores(self, query: Tensor, prepared: Tensor) -> Tensor:
-        """[B, T, S] of queries [B, T, Q] and prepared keys [B, S, ..]."""
+        """The scores [B, T, S] of queries [B, T, Q] and prepared keys [B, S, ..]."""
         return query @ prepared.transpose(-2, -1)
 
     def forward(self, query: Tensor, prepared: Tensor, values: Tensor, mask: Tensor | None = None) -> Attended:
@@ -236,7 +235,7 @@ class GeneralScore(Score):
 class AdditiveScore(Score):
     """`additive`: a small network, as wide as the query by default. Prepared keys are U k + b.
 
-    The paper leaves its biases out of the formulas (A.2); one is enough, and where it is it costs nothing a step.
+    The paper leaves its biases out of the formulas (A.2); one is enough, and here it costs nothing per step.
     """
 
     def __init__(self, query_width: int, key_width: int, width: int | None = None):
@@ -254,7 +253,7 @@ class AdditiveScore(Score):
 
 
 scores_by_name: dict[str, type[Score]] = {"dot": DotScore, "general": GeneralScore, "additive": AdditiveScore}
-"""The scores a model can choose from; each is built with the query's and the key's width."""
+"""The scores by the names in a configuration; each is built with the query's and the key's width."""
 
 
 # --- for teaching: attention on sets of vectors [n, d], without parameters ---
@@ -273,10 +272,10 @@ def soft(x: Tensor, weights: Tensor) -> Attended:
 
 
 def self_attention(x: Tensor) -> Attended:
-    """H = softmax(X Xᵀ) X: every vector decides by its likeness to the others how much it takes of each."""
+    """H = softmax(X Xᵀ) X: every vector attends to all of them, by their similarity to it."""
     return between(x, x)
 
 
 def between(x: Tensor, y: Tensor) -> Attended:
-    """H = softmax(X Yᵀ) Y: for every vector of x [m, d] a mixture of the vectors of y [n, d]."""
+    """H = softmax(X Yᵀ) Y: every vector of x [m, d] attends to the vectors of y [n, d]."""
     return dot(x, y, y)

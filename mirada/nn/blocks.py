@@ -24,10 +24,10 @@ from mirada.parts import Part, active_switches, is_recording
 from mirada.precision import rounded
 
 FUSED_FROM = 64
-"""On a CPU, training is faster by the plain formula where there are several queries and fewer keys than this."""
+"""The number of keys from which on the fused kernel is faster when training on a CPU; below, the plain formula is."""
 
 ROOM = 16
-"""Tokens that a buffer of keys and values has room for when it is allocated."""
+"""The least number of further tokens that a buffer of keys and values has room for."""
 
 Norm = Literal["pre", "post"]
 """Normalise before each sublayer (trains faster), or after it as in the paper."""
@@ -53,7 +53,7 @@ class Headed(Section):
 
 @dataclass(frozen=True)
 class LayerConfig:
-    """What a Transformer layer is built from."""
+    """The configuration of a Transformer layer."""
 
     width: int
     heads: int
@@ -71,7 +71,7 @@ class LayerConfig:
 
 @dataclass(frozen=True)
 class KeyValues:
-    """The keys and values of one attention: of a source sentence, or of the tokens so far."""
+    """The keys and values of one attention layer, for a source sentence or for the tokens so far."""
 
     k: Tensor  # [R, H, S, K]
     v: Tensor  # [R, H, S, K]
@@ -82,9 +82,9 @@ class KeyValues:
         return self.k.shape[2]
 
     def append(self, new: KeyValues) -> KeyValues:
-        """The new after the old, written into a buffer with room for more.
+        """These keys and values followed by new ones, in a buffer with room for more.
 
-        So most steps copy one token, not all of them. Nobody else holds the old: a state is used once.
+        So most steps copy one token, not all of them. The buffer is written in place: a state is used once.
         """
         length, room = self.length + new.length, self.room
         if room is None or room.length < length:
@@ -164,9 +164,9 @@ class MultiHead(Part):
         self.register_buffer("packed_bias", None, persistent=False)
 
     def pack(self) -> None:
-        """Store W^Q, W^K and W^V as one matrix, by columns; the three are views of it, and no value changes.
+        """Store W^Q, W^K and W^V as one matrix, by columns; the three become views of it, and no value changes.
 
-        Generating a token reads every weight once, and one long run of memory is read faster than three short ones.
+        Generating a token reads every weight once, and one matrix is read faster than three.
         """
         parts = (self.query, self.key, self.value)
         self.packed = torch.cat([part.weight.data for part in parts]).t().contiguous().t()
@@ -179,7 +179,7 @@ class MultiHead(Part):
         return x.view(b, t, self.heads, d // self.heads).transpose(1, 2)  # [B, T, D] -> [B, T, H, K] -> [B, H, T, K]
 
     def remember(self, x: Tensor) -> KeyValues:
-        """The keys and values of x [B, S, D], to attend to now or later."""
+        """The keys and values of x [B, S, D]."""
         return KeyValues(self._split(self.key(x)), self._split(self.value(x)))
 
     def project(self, x: Tensor, before: int = 0) -> tuple[Tensor, KeyValues]:
@@ -195,7 +195,7 @@ class MultiHead(Part):
         return q, new
 
     def forward(self, x: Tensor, memory: KeyValues, mask: Tensor | None = None) -> Tensor:
-        """Attend from x [R, T, D] to what is remembered of B sentences; mask broadcasts to [B, H, T, S].
+        """Attend from x [R, T, D] to the keys and values of B sentences; mask broadcasts to [B, H, T, S].
 
         With R = B · W, W consecutive rows are hypotheses of one sentence: they are W · T queries to its keys.
         """
@@ -222,7 +222,7 @@ class MultiHead(Part):
         return output
 
     def _record_scores(self, q: Tensor, k: Tensor, mask: Tensor | None) -> None:
-        """The scores [B, H, T, S] one step after the other: Q Kᵀ, the same / √d_k, and that with the mask."""
+        """Record the scores [B, H, T, S]: Q Kᵀ, the same divided by √d_k, and that with the mask."""
         if not self.wants("raw_scores", "scores", "masked_scores"):
             return
         scores = self.formula.scores(q, k, active_switches().scale)
@@ -319,7 +319,7 @@ class Layer(Part):
 
 
 class Stack(Part):
-    """N layers; a pre-norm stack ends with a normalisation. A causal one hides later tokens: a decoder."""
+    """A stack of layers, with a final normalisation if pre-norm; a causal one, as in a decoder, hides later tokens."""
 
     def __init__(self, config: LayerConfig, layers: int, causal: bool = False, cross: bool = False):
         super().__init__()
@@ -329,7 +329,7 @@ class Stack(Part):
         self.honours = frozenset({"future_mask"}) if causal else frozenset()
 
     def remember(self, memory: Tensor) -> list[KeyValues]:
-        """Each layer's keys and values of an encoder's output [B, S, D], projected once a sentence."""
+        """Each layer's keys and values of an encoder's output [B, S, D], projected once per sentence."""
         memory = rounded(memory)
         return [cast(Layer, layer).cross.remember(memory) for layer in self.layers]
 
@@ -351,7 +351,7 @@ class Stack(Part):
         source: Sequence[KeyValues] = (),
         source_mask: Tensor | None = None,
     ) -> tuple[Tensor, list[KeyValues]]:
-        """The output for the next tokens, and each layer's keys and values of all so far; none if `past` is None."""
+        """The output for the next tokens, and each layer's keys and values of all tokens; none if `past` is None."""
         if self.causal and x.shape[1] > 1 and active_switches().future_mask:
             future = future_mask(x.shape[1], past[0].length if past else 0, x.device)
             mask = future if mask is None else mask & future
@@ -367,7 +367,7 @@ class Stack(Part):
 
 
 def lay_out(network: nn.Module) -> None:
-    """Store weights so that tokens are generated fast, one after another; no value and no shape changes.
+    """Optimize the memory layout of weights for generating token by token; no value and no shape changes.
 
     Each token reads every weight once, for products y = W x: matrices with more rows than columns are read faster by
     columns, and one W^QKV faster than three matrices.
@@ -381,5 +381,5 @@ def lay_out(network: nn.Module) -> None:
 
 
 def future_mask(length: int, before: int, device: torch.device) -> Tensor:
-    """[T, before+T]: token t may attend to what came before it and to itself."""
+    """The causal mask [T, before+T]: a token may attend to itself and to those before it."""
     return torch.ones(length, before + length, dtype=torch.bool, device=device).tril(before)

@@ -1,4 +1,4 @@
-"""Causal Transformers that read step by step: keys and values are kept while the context has room."""
+"""Causal Transformers that read step by step, with cached keys and values and a limited context."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mirada.nn.blocks import KeyValues
 
 @dataclass(frozen=True)
 class ContextState:
-    """Keys and values of the steps in the context, for R rows; and the steps, to read again when it is full."""
+    """The steps in the context, for R rows, and their keys and values; the steps are read again when it is full."""
 
     own: list[KeyValues]  # a layer each, [R, H, t, K]
     inputs: Tensor  # [R, t] ids or [R, t, C] numbers
@@ -28,7 +28,7 @@ class ContextState:
 class ContextEncoder(StepwiseEncoder):
     """An encoder with a limited context. When it is full, its last steps are read again, as if they were the first.
 
-    So a step costs a few steps' work and not a context's, and no position is beyond those that were trained.
+    So a step costs on average the work of a few steps, and no position is beyond those that were trained.
     """
 
     @property
@@ -36,7 +36,7 @@ class ContextEncoder(StepwiseEncoder):
         raise NotImplementedError
 
     def _kept(self, context: int) -> int:
-        """How many steps of a full context are read again."""
+        """The number of steps of a full context that are read again."""
         return context // 2
 
     def _extend(self, inputs: Tensor, past: Sequence[KeyValues]) -> tuple[Tensor, list[KeyValues]]:

@@ -1,4 +1,4 @@
-"""Position encodings: how a Transformer knows where a token stands.
+"""Position encodings of a Transformer.
 
     none        nothing: the order is not seen
     sinusoidal  fixed waves, added to the embeddings        (Vaswani et al. 2017, §3.5)
@@ -35,17 +35,17 @@ def sinusoidal(length: int, width: int) -> Tensor:
 
 
 class Positions(Part):
-    """Base class of position encodings; adds none."""
+    """Base class of position encodings, which has no effect itself."""
 
     in_attention: ClassVar[bool] = False
     """Whether `rotate` does anything."""
 
     def forward(self, x: Tensor, before: int = 0) -> Tensor:
-        """Embeddings x [B, T, D] of the tokens after the first `before`, with their positions."""
+        """Encode positions in embeddings x [B, T, D] of the tokens after the first `before`."""
         return x
 
     def rotate(self, x: Tensor, before: int = 0) -> Tensor:
-        """Queries or keys x [B, H, T, K] of the tokens after the first `before`, with their positions."""
+        """Encode positions in queries or keys x [B, H, T, K] of the tokens after the first `before`."""
         return x
 
 
@@ -65,7 +65,7 @@ class AddedPositions(Positions):
 
 
 class Sinusoidal(AddedPositions):
-    """The fixed waves of the paper; `halves` puts all sines before all cosines, as Marian does."""
+    """The fixed sinusoids of the paper; `halves` puts all sines before all cosines, as Marian does."""
 
     def __init__(self, length: int, width: int, halves: bool = False):
         super().__init__()

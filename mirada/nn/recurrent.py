@@ -1,6 +1,6 @@
 """Recurrent layers: memoryless, Elman, Jordan, LSTM, GRU; stacked, in one direction or both.
 
-    x_t input [B, X]    h_t hidden state [B, D]     o_t what the network puts out [B, O]    ⊙ element by element
+    x_t input [B, X]    h_t hidden state [B, D]     o_t the network's output [B, O]    ⊙ element by element
     U input -> hidden   W previous step -> hidden   b_U, b_W their biases, left out of the formulas
 
 Each cell writes its equations out, one step at a time: the reference, and what a recorder sees. Whole sequences run
@@ -33,7 +33,7 @@ ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
 
 @dataclass(frozen=True)
 class Memory:
-    """The state of a cell, or of a stack of cells: then with an axis N = layers × directions in front."""
+    """The state of a cell; or of a stack of cells, with an axis N = layers × directions in front."""
 
     h: Tensor  # [(N,) R, D] the last hidden state
     c: Tensor | None = None  # [(N,) R, D] the LSTM's cell state
@@ -51,7 +51,7 @@ class Memory:
         return self._map(Tensor.detach)
 
     def tensors(self) -> dict[str, Tensor]:
-        """What there is, by name."""
+        """The tensors of the state, by name."""
         named = {"h": self.h, "c": self.c, "o": self.o}
         return {name: tensor for name, tensor in named.items() if tensor is not None}
 
@@ -67,7 +67,7 @@ class Memory:
 
 
 class Cell(Part):
-    """One layer in one direction. A kind of cell is its `equations`, and where there is one, its fused kernel."""
+    """One layer in one direction; a subclass has its `equations` and, where there is one, its fused kernel."""
 
     gates: ClassVar[tuple[str, ...]] = ("h",)  # the blocks of D rows in U and W, in torch.nn's order
     symbols: ClassVar[tuple[str, ...]] = ("h",)  # what the equations compute
@@ -87,16 +87,16 @@ class Cell(Part):
         return nn.Parameter(torch.empty(len(self.gates) * self.width, *columns).uniform_(-bound, bound))
 
     def equations(self, x: Tensor, memory: Memory) -> dict[str, Tensor]:
-        """Everything one step computes from x_t [R, X], by its symbol, each [R, D]."""
+        """All that one step computes from x_t [R, X], each [R, D], by symbol."""
         raise NotImplementedError
 
     def step(self, x: Tensor, memory: Memory) -> tuple[Tensor, Memory]:
-        """h_t [R, D] from x_t [R, X], and what to remember."""
+        """h_t [R, D] from x_t [R, X], and the new state."""
         found = self.equations(x, memory)
         return found["h"], Memory(found["h"], found.get("c"))
 
     def unroll(self, x: Tensor, memory: Memory, lengths: Tensor | None = None) -> tuple[dict[str, Tensor], Memory]:
-        """The equations step by step on x [B, T, X]: all they give, each [B, T, D], and each sentence's last state."""
+        """The equations step by step on x [B, T, X]: their results, each [B, T, D], and each sentence's last state."""
         steps, now = [], memory
         for x_t in x.unbind(1):
             steps.append(self.equations(x_t, now))
@@ -106,7 +106,7 @@ class Cell(Part):
         return found, Memory(last(found["h"], lengths, memory.h), c)
 
     def run(self, x: Tensor, memory: Memory, lengths: Tensor | None = None) -> tuple[dict[str, Tensor], Memory]:
-        """h and the last states alone, by the fastest kernel there is."""
+        """h [B, T, D] and each sentence's last state alone, by a fused kernel if there is one."""
         if self.kernel is None:
             return self.unroll(x, memory, lengths)
         weights = (self.U, self.W, self.b_U, self.b_W)
@@ -115,7 +115,7 @@ class Cell(Part):
 
 
 class Memoryless(Cell):
-    """h_t = g(U x_t): every step by itself, hence all steps in one product."""
+    """h_t = g(U x_t): steps are independent, so all are computed in one product."""
 
     def __init__(self, inputs: int, width: int, activation: Activation = "tanh"):
         super().__init__(inputs, width, remembers=False)
@@ -146,9 +146,9 @@ class Jordan(Memoryless):
 
 
 class Elman(Cell):
-    """h_t = g(W h_{t−1} + U x_t): it knows its own last state        (Elman 1990)
+    """h_t = g(W h_{t−1} + U x_t): its input is its own previous state        (Elman 1990)
 
-    PyTorch has kernels for tanh and ReLU; with another g the steps are made one by one, which takes longer.
+    PyTorch has kernels for tanh and ReLU; with another g the steps are computed one by one, which is slower.
     """
 
     def __init__(self, inputs: int, width: int, activation: Activation = "tanh"):
@@ -229,12 +229,12 @@ class GRU(Cell):
 
 
 class Recurrent(Part):
-    """Layers of one kind of cell, each reading the one below; in both directions if asked (Schuster & Paliwal 1997).
+    """Layers of one kind of cell, in one direction or both (Schuster & Paliwal 1997).
 
     A Jordan stack feeds the network's output back to its first layer; the layers above it are memoryless. It cannot
     be bidirectional: h← at t would need the output at t+1, which needs h→ there, which needs the output at t.
 
-    Padding is computed and left out, not packed away, which would take longer.
+    Padding is computed and ignored rather than packed, which would be slower.
     """
 
     def __init__(
@@ -269,7 +269,7 @@ class Recurrent(Part):
                 yield f"{number}.{direction[:-1]}", cast(Cell, cell)
 
     def initial(self, rows: int) -> Memory:
-        """The state before the first step: zeros. So W h_0 and W o_0 are 0, and the first step knows x_1 alone."""
+        """The state before the first step: zeros, so that W h_0 and W o_0 are 0."""
         zeros = next(self.parameters()).new_zeros
         h = zeros(len(self.layers) * len(self.directions), rows, self.width)
         o = zeros(rows, self.outputs) if self.kind == "jordan" else None
@@ -312,7 +312,7 @@ class Recurrent(Part):
     def step(self, x: Tensor, state: Memory) -> tuple[Tensor, Memory]:
         """One step of a one-directional stack: h_t [R, D] from x_t [R, X], and the state to continue with.
 
-        By the written-out equations, which are faster than the kernels for single steps. A Jordan network sets the new
+        It computes the equations, which are faster than the kernels for single steps. A Jordan network sets the new
         state's `o` (`dataclasses.replace`).
         """
         assert self.directions == ("forward",), "the backward direction begins at the end of a sentence"
@@ -358,7 +358,7 @@ def _cell(kind: Kind, inputs: int, width: int, activation: Activation, outputs: 
 
 
 def real(x: Tensor, lengths: Tensor) -> Tensor:
-    """[B, T], True where x [B, T, ..] is not padding."""
+    """The mask [B, T], True where x [B, T, ..] is not padding."""
     return torch.arange(x.shape[1], device=x.device) < lengths[:, None]
 
 
@@ -368,7 +368,7 @@ def _blank(x: Tensor, lengths: Tensor | None) -> Tensor:
 
 
 def last(x: Tensor, lengths: Tensor | None, before: Tensor) -> Tensor:
-    """[B, D]: x [B, T, D] at each sentence's last step; `before` [B, D] if it has none."""
+    """x [B, T, D] at each sentence's last step, [B, D]; `before` [B, D] where a sentence is empty."""
     if lengths is None:
         return x[:, -1]
     rows = torch.arange(x.shape[0], device=x.device)
@@ -388,7 +388,7 @@ def reverse(x: Tensor, lengths: Tensor | None) -> Tensor:
 def largest_singular_value(cell: Cell) -> dict[str, float]:
     """The largest singular value of the recurrent matrix W, for each gate's block of it; Elman and Jordan have one, h.
 
-    A gradient that goes back one step is multiplied by Wᵀ (and by g′): below 1 it fades, above 1 it may explode.
+    A gradient that goes back one step is multiplied by Wᵀ (and by g′): below 1 it vanishes, above 1 it may explode.
     """
     if not hasattr(cell, "W"):
         return {}

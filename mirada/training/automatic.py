@@ -1,7 +1,7 @@
 """Automatic settings: model preset, batch size and dropout, chosen by the data, the budget and the machine.
 
-A budget in minutes is spent best on a model that sees the data in enough steps to learn from it: a large one that sees
-a quarter of an epoch in 60 steps loses to one a fifth its size. With a budget in steps or epochs, or without one, the
+Within a budget in minutes, a model has to see enough data in enough steps: a large one that sees a quarter of an epoch
+in 60 steps loses to one a fifth of its size. With a budget in steps or epochs, or without one, the
 choice depends on the data alone, so that runs are reproducible.
 """
 
@@ -29,14 +29,14 @@ LEAST_BATCH = 500
 STEPS_IN_EPOCH = 40
 """The fewest steps per epoch of a small dataset."""
 ENOUGH_TOKENS = 20_000_000
-"""Tokens that a larger preset has to see to beat a smaller one in the same time."""
+"""The tokens that a larger preset has to see to beat a smaller one in the same time."""
 SHORT = 60.0
 """Below so many seconds of training, the smallest preset is used without measuring the others."""
 PARAMETERS = {"tiny": 1.3e6, "small": 6e6}
-"""Approximate numbers, with a vocabulary of some thousands: enough to guess a speed before there is a model."""
+"""Approximate numbers of parameters, with a vocabulary of some thousands, for a rough estimate of the speed."""
 TOKENS_IN_WORD = 1.4
 TRIAL_TOKENS = 2000
-"""Tokens in the batches that a preset is tried with."""
+"""Tokens in the batches with which the speed of a preset is measured."""
 MAX_ROWS = TRIAL_TOKENS // 2
 """Rows of the products that are timed to choose the precision. More do not change the ratio, and with as many for the
 preset as for the training one trial serves both."""
@@ -44,7 +44,7 @@ preset as for the training one trial serves both."""
 
 @dataclass(frozen=True)
 class Choice:
-    """The configuration with all settings in place, the estimated cost, and notes for the user on both."""
+    """The complete configuration, the estimated cost, and notes for the user on both."""
 
     sections: dict[str, Any]
     estimate: CostEstimate
@@ -97,7 +97,7 @@ def choose(
 
 
 def _notes(chosen: list[str], ends: Mapping[str, float], epochs: float, left: float | None) -> list[str]:
-    """What was chosen and for what; and which of several limits ends the run."""
+    """Messages on the chosen settings, and on which of several limits ends the run."""
     notes = []
     if chosen and left is not None:
         steps = min(ends.values())
@@ -143,7 +143,7 @@ def _with_preset(task: Task, sections: Sections, preset: str) -> dict[str, Any]:
 def with_precision(
     task: Task, sections: Sections, data: Prepared, batch: int, device: torch.device
 ) -> tuple[dict[str, Any], precision.Choice]:
-    """The sections with the arithmetic in place that suits the model and the machine."""
+    """The sections with the precision that suits the model and the machine."""
     train: TrainConfig = sections["train"]
     if train.precision == "float32":
         return dict(sections), precision.Choice("float32")
@@ -176,7 +176,7 @@ def _ends(config: TrainConfig, cost: CostEstimate, left: float | None) -> dict[s
 
 
 def batch_size(config: TrainConfig, corpus_tokens: int, affordable: float | None = None) -> int:
-    """Tokens in a batch; `affordable` are those for which a budget in minutes allows enough steps, if there is one."""
+    """The tokens of a batch; at most `affordable`, so that a budget in minutes allows enough steps."""
     wanted = corpus_tokens // STEPS_IN_EPOCH
     if affordable is not None:
         wanted = min(wanted, int(affordable))

@@ -1,4 +1,4 @@
-"""Checkpoints: written atomically, the last two kept; a damaged one is detected and the one before it used.
+"""Checkpoints: written atomically; the last two are kept, and a damaged one is replaced by the one before it.
 
     step-00001200.safetensors   weights, their average, optimiser state, snapshots
     step-00001200.json          counters, and the sha256 of the tensors; written last
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -19,6 +20,7 @@ from pydantic import Field
 from safetensors.torch import save as save_tensors
 from torch import Tensor
 
+from mirada.contracts import Validation
 from mirada.errors import TrainingError
 from mirada.files import write_bytes, write_text
 from mirada.parsing import Malformed, check, read_json
@@ -55,6 +57,26 @@ class Progress:
     settings: dict[str, Any] = field(default_factory=dict)  # those that may not change on resume
     finished: Flag = False
     limits: list[Number | None] | None = None  # LIMITS of a finished run
+
+    def is_best(self, score: float) -> bool:
+        """Whether no earlier score is better; among equal scores, the latest is preferred."""
+        return math.isfinite(score) and (self.best_score is None or score >= self.best_score)
+
+    def add_validation(self, found: Validation, size: int, seconds: float) -> bool:
+        """Add the result of a validation on `size` dev examples, and return whether its score is the best."""
+        best = self.is_best(found.score)
+        improved = best and found.score != self.best_score
+        loss = found.figures.get("loss")
+        if loss is not None and math.isfinite(loss) and (self.best_loss is None or loss < self.best_loss):
+            self.best_loss, improved = loss, True
+        if best:
+            self.best_score, self.best_step = found.score, self.step
+        if improved:
+            self.improved_step = self.step
+        self.validation_pending, self.validation_size, self.examples = False, size, 0
+        self.validation_seconds += seconds
+        self.validations += 1
+        return best
 
     @property
     def contradiction(self) -> str:
@@ -101,11 +123,14 @@ def load(folder: Path, warn: Callable[[str], None]) -> tuple[Progress, dict[str,
     """The newest undamaged checkpoint, or None."""
     for partial in folder.glob("*.partial"):
         partial.unlink(missing_ok=True)
-    for step in reversed(_steps(folder)):
+    steps = _steps(folder)
+    while steps:
+        step = steps.pop()
         try:
             return _read(folder, step)
         except (TrainingError, Malformed, OSError) as error:
-            warn(f"the checkpoint of step {step} is damaged ({error}): the one before it is used")
+            instead = "the one before it is used" if steps else "there is none before it, so training starts again"
+            warn(f"the checkpoint of step {step} is damaged ({error}): {instead}")
             remove(folder, step)
     return None
 
@@ -148,6 +173,14 @@ def _described(folder: Path, step: int) -> tuple[Progress, str]:
     if problem := progress.contradiction:
         raise Malformed(problem)
     return progress, str(digest)
+
+
+def conflict(saved: Progress, now: Progress) -> str:
+    """Why a run cannot be resumed from a checkpoint: other data, or a changed setting; an empty text if it can."""
+    if saved.corpus != now.corpus:
+        return "the checkpoints are of a run on other data than the corpus beside them"
+    change = changed(saved.settings, now.settings)
+    return change and f"{change}: set it back in config.yaml, or start a new run"
 
 
 def changed(before: dict[str, Any], now: dict[str, Any]) -> str:

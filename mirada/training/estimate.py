@@ -1,4 +1,4 @@
-"""An estimate of what a run costs, from a few real training steps of a model that is thrown away."""
+"""Estimate the cost of a run from a few training steps of a model that is then discarded."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MEASURE_SECONDS = 2.0
 
 @dataclass(frozen=True)
 class CostEstimate:
-    """What training a model costs on this machine."""
+    """The cost of training a model on this machine."""
 
     parameters: int
     tokens_per_second: float
@@ -69,7 +69,7 @@ def estimate_cost(
     """Time a few training steps; random numbers drawn afterwards are as if there had been none."""
 
     def step(rows: Rows) -> int:
-        """One step at a learning rate of 0, which costs what any step costs; its tokens."""
+        """Take a step at a learning rate of 0, which costs as much as any; its tokens."""
         batch = batches.load(rows).to(device)
         with arithmetic(config.precision, device):
             loss = objective(model, batch)

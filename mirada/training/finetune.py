@@ -32,10 +32,10 @@ from mirada.tasks.task import Model, Task
 OLD_SENTENCES = 500
 """The most sentences of the base's own dev set that base and new model are compared on."""
 SCHEDULE: configuration.Values = {"lr": 4e-3, "warmup": 20}
-"""Smaller steps than in training from scratch, since the weights are good already."""
+"""A smaller learning rate than for training from scratch, since the weights are good already."""
 
 FREE = ("dropout", "pool")
-"""Model settings that may differ from the base's, since its weights fit all the same."""
+"""Model settings that may differ from the base's, since its weights fit nevertheless."""
 
 TAUGHT = {"masked_lm": ("classification", "tagging"), "language_model": ("classification", "tagging")}
 """The other tasks that a base of a task can be fine-tuned for."""

@@ -1,8 +1,8 @@
-"""The training loop. It knows batches, a loss function and a validation, but no model and no task.
+"""The training loop, for any model, loss and validation.
 
-One step: the gradients of the summed loss over `accumulate` batches, divided by the number of summed terms, clipped,
-applied. Step n draws its random numbers from (seed, n) and its batches from (seed, epoch), so that a resumed run equals
-an uninterrupted one.
+A step sums the gradients of the loss over `accumulate` batches, divides them by the number of terms, clips them and
+updates the weights. Step n draws its random numbers from (seed, n) and its batches from (seed, epoch), so that a
+resumed run equals an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ from mirada.training.workers import Workers
 
 Model = TypeVar("Model", bound=nn.Module)
 Objective = Callable[[Model, Any], Loss]
-"""From a model and a batch to the sum of its losses; a `StatefulLoss` carries a state from batch to batch."""
+"""A function from a model and a batch to the summed loss; a `StatefulLoss` carries a state from batch to batch."""
 CHECKPOINT_SECONDS = 60.0
 RANK_SEED = 2654435769
-"""Sets the random numbers of workers apart: odd, since a generator is seeded by the low 32 bits alone."""
+"""The distance between the seeds of workers; odd, since only the low 32 bits seed a generator."""
 NON_FINITE_LIMIT = 25
 """Consecutive steps with non-finite numbers after which a run fails."""
 
@@ -192,7 +192,7 @@ class Training(Generic[Model]):
     # ── one step ──────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _gradients(self, chosen: Sequence[Rows]) -> tuple[float, int, int]:
-        """Sum the gradients of a step's batches over all workers: summed loss, number of terms, tokens."""
+        """Sum the gradients of a step's batches over all workers, and return the summed loss, its terms, and tokens."""
         torch.manual_seed(self.config.seed * 1_000_003 + self.progress.step + self.workers.rank * RANK_SEED)
         self.model.train()
         self.progress.examples += sum(map(len, chosen))
@@ -244,7 +244,7 @@ class Training(Generic[Model]):
         return minutes * 60 * FINAL_SHARE if minutes else p.validation_seconds / max(1, p.validations)
 
     def _clip(self, count: int) -> float:
-        """Turn the gradients of a sum into those of a mean and clip them; the norm before clipping."""
+        """Divide the gradients by the number of terms and clip them; returns the norm before clipping."""
         gradients = [parameter.grad for parameter in self.parameters if parameter.grad is not None]
         return clip(gradients, 1 / max(1, count), self.config.clip)
 
@@ -283,18 +283,7 @@ class Training(Generic[Model]):
             found, size, seconds = self.workers.from_first(self._score)
         except StopRequested:
             return False
-        best = self._is_best(found.score)
-        improved = best and found.score != p.best_score
-        loss = found.figures.get("loss")
-        if loss is not None and math.isfinite(loss) and (p.best_loss is None or loss < p.best_loss):
-            p.best_loss, improved = loss, True
-        if best:
-            p.best_score, p.best_step = found.score, p.step
-        if improved:
-            p.improved_step = p.step
-        p.validation_pending, p.validation_size, p.examples = False, size, 0
-        p.validation_seconds += seconds
-        p.validations += 1
+        best = p.add_validation(found, size, seconds)
         waited = p.step - p.improved_step
         figures = {"step": p.step, "score": found.value, "measure": found.measure, "best": best, "size": size}
         figures |= {"waited": waited, "patience": self.patience, "seconds": self._seconds(), **found.figures}
@@ -302,12 +291,12 @@ class Training(Generic[Model]):
         return self.patience is not None and waited >= self.patience
 
     def _score(self) -> tuple[Validation, int, float]:
-        """Score the averaged weights, and write them if they are the best: the score, dev examples, seconds."""
+        """Score the averaged weights, and save them if they are the best; returns score, dev examples, and seconds."""
         began = self._clock()
         with self.timing("validation"), self._averaged():
             size = validation.size(self.config, self.progress, self._time_validation)
             found = self.validate(self.model, size)
-            if self._is_best(found.score):
+            if self.progress.is_best(found.score):
                 write_bytes(self.folder / "best.safetensors", save(weights_of(self.model)))
         return found, size, self._clock() - began
 
@@ -325,11 +314,6 @@ class Training(Generic[Model]):
                 picture = self.snapshot(self.model)
             if picture is not None:
                 self.snapshots.add(self.progress.step, picture)
-
-    def _is_best(self, score: float) -> bool:
-        """Whether no earlier score is better; of equal scores, the later one is preferred."""
-        best = self.progress.best_score
-        return math.isfinite(score) and (best is None or score >= best)
 
     def _time_validation(self, size: int) -> float:
         began = self._clock()
@@ -352,13 +336,18 @@ class Training(Generic[Model]):
 
     # ── checkpoints ───────────────────────────────────────────────────────────────────────────────────────────────
 
+    def _weights(self) -> dict[str, Tensor]:
+        """The trained weights and their averages, by their names in a checkpoint."""
+        names = [name for name, parameter in self.model.named_parameters() if parameter.requires_grad]
+        weights: dict[str, Tensor] = {f"model.{name}": p for name, p in zip(names, self.parameters, strict=True)}
+        if self.average is not None:
+            weights |= {f"average.{name}": a for name, a in zip(names, self.average.tensors, strict=True)}
+        return weights
+
     def _save(self) -> None:
         if not self.workers.first or (self._saved_step == self.progress.step and not self.progress.finished):
             return
-        names = [name for name, parameter in self.model.named_parameters() if parameter.requires_grad]
-        tensors: dict[str, Tensor] = {f"model.{name}": p for name, p in zip(names, self.parameters, strict=True)}
-        if self.average is not None:
-            tensors |= {f"average.{name}": a for name, a in zip(names, self.average.tensors, strict=True)}
+        tensors = self._weights()
         tensors |= {f"optimizer.{name}": value for name, value in self.optimizers.state().items()}
         if isinstance(self.objective, StatefulLoss):
             tensors |= {f"carried.{name}": value for name, value in self.objective.carried.items()}
@@ -372,25 +361,16 @@ class Training(Generic[Model]):
         if found is None:
             return
         progress, tensors = found
-        if progress.corpus != self.progress.corpus:
-            raise TrainingError(
-                f"{self.folder}: the checkpoints are of a run on other data than the corpus beside them"
-            )
-        if change := checkpoints.changed(progress.settings, self.progress.settings):
-            raise TrainingError(f"{self.folder}: {change}: set it back in config.yaml, or start a new run")
+        if conflict := checkpoints.conflict(progress, self.progress):
+            raise TrainingError(f"{self.folder}: {conflict}")
         if progress.position and progress.position >= len(self._plan(progress.epoch)):
             raise TrainingError(f"{self.folder}: the checkpoint of step {progress.step} does not fit the batches")
         progress.settings = self.progress.settings
-        names = [name for name, parameter in self.model.named_parameters() if parameter.requires_grad]
-        kept = {f"model.{name}": p for name, p in zip(names, self.parameters, strict=True)}
-        if self.average is not None:
-            kept |= {f"average.{name}": p for name, p in zip(names, self.parameters, strict=True)}
-        checkpoints.check_fit(kept, tensors, self.folder)
+        weights = self._weights()
+        checkpoints.check_fit(weights, tensors, self.folder)
         with torch.no_grad():
-            for index, (name, parameter) in enumerate(zip(names, self.parameters, strict=True)):
-                parameter.copy_(tensors[f"model.{name}"])
-                if self.average is not None:
-                    self.average.tensors[index].copy_(tensors[f"average.{name}"])
+            for name, weight in weights.items():
+                weight.copy_(tensors[name])
         try:
             self.optimizers.restore(checkpoints.below("optimizer.", tensors))
             self.snapshots.restore(checkpoints.below("snapshot.", tensors), progress.step)

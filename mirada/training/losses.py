@@ -115,7 +115,7 @@ class SquaredErrorLoss:
 DEGREES_OF_FREEDOM = 5.0
 """ν of Student's t, whose tails are heavier than a Gaussian's."""
 LEAST_SPREAD = 1e-3
-"""A series without noise would let the spread shrink, and the likelihood grow, for ever."""
+"""The least spread: without it, on a series without noise the likelihood would grow without bound."""
 
 
 def mean_and_spread(outputs: Tensor) -> tuple[Tensor, Tensor]:
@@ -125,7 +125,7 @@ def mean_and_spread(outputs: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def negative_log_likelihood(y: Tensor, mean: Tensor, spread: Tensor) -> Tensor:
-    """−log p(y) of each number but for a constant, where z = (y − mean) / s has Student's t distribution.
+    """−log p(y) of each number up to a constant, where z = (y − mean) / s has Student's t distribution.
 
     −log p = ln s + (ν+1)/2 · ln(1 + z²/ν) + a constant
     """
@@ -194,14 +194,14 @@ class NextTokenLoss(StatefulLoss):
         continues = carried.pop("next").to(begins.device) == begins  # [B]
         if not continues.any():
             return None
-        # What is not a finite number would stay so for ever: it starts from zero too.
+        # A value that is not finite would stay so: it is replaced by zero, too.
         return model.state_from(
             {name: torch.where(continues.to(t.device)[:, None] & t.isfinite(), t, 0.0) for name, t in carried.items()}
         )
 
 
 class MaskedTokenLoss:
-    """−Σ log p(word) of masked words, and of whether one span follows another, so that both weigh the same.
+    """−Σ log p(word) over masked words, plus the next-sentence loss, both with the same weight.
 
     The truth's first column belongs to [CLS] (1 it follows, 2 it does not, 0 not asked), the others to words.
     """

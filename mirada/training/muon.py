@@ -57,7 +57,7 @@ def _polynomial(square: Tensor) -> Tensor:
 
 
 class Muon(Optimizer):
-    """For the matrices of hidden layers; embeddings, output heads, gains and biases belong to another optimizer."""
+    """The Muon optimizer, for the matrices of hidden layers alone."""
 
     def __init__(
         self,
@@ -84,9 +84,11 @@ class Muon(Optimizer):
         updates = []
         for matrix in matrices:
             assert matrix.grad is not None
-            memory = self.state[matrix].setdefault("momentum", torch.zeros_like(matrix))
-            memory.lerp_(matrix.grad, 1 - momentum)
-            updates.append(matrix.grad.lerp(memory, momentum))
+            state = self.state[matrix]
+            if not state:
+                state["momentum"] = torch.zeros_like(matrix)
+            state["momentum"].lerp_(matrix.grad, 1 - momentum)
+            updates.append(matrix.grad.lerp(state["momentum"], momentum))
         size = 0.2 * max(matrices[0].shape) ** 0.5
         for matrix, update in zip(matrices, orthogonal(torch.stack(updates), self.dtype), strict=True):
             matrix.mul_(1 - lr * weight_decay).add_(update, alpha=-lr * size)

@@ -1,4 +1,4 @@
-"""A whole training run in a folder: data, model, loop, scores, bundle."""
+"""A complete training run in a folder: data, model, loop, scores, bundle."""
 
 from __future__ import annotations
 

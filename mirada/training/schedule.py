@@ -34,7 +34,7 @@ class Budget:
 
 
 def warmup(config: TrainConfig, step: int, spent: float) -> float:
-    """How much of the warm-up is done before a step (counted from 0), from 0 to 1.
+    """The share of the warm-up that is done before a step (counted from 0), from 0 to 1.
 
     It lasts `train.warmup` steps, or a tenth of the budget if that is shorter.
     """

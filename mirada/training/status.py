@@ -11,6 +11,7 @@ from mirada.errors import BundleError, ConfigError
 from mirada.training import checkpoints
 from mirada.training.config import LIMITS
 from mirada.training.loop import Event, Listener
+from mirada.training.report import read_log
 from mirada.training.workspace import Workspace, unfinished
 
 
@@ -57,6 +58,7 @@ def info(path: str | Path) -> dict[str, Any] | None:
     config, run = found
     values = configuration.read(config)
     progress = checkpoints.newest(run / "checkpoints")
+    best_score, measure = _best(run / "log.jsonl", progress)
     return {
         "task": values.get("task"),
         "model": values.get("model", {}).get("name"),
@@ -67,15 +69,26 @@ def info(path: str | Path) -> dict[str, Any] | None:
             "epochs": progress.epoch if progress else 0,
             "tokens": progress.tokens if progress else 0,
             "seconds": round(progress.seconds, 1) if progress else 0.0,
-            "best_score": progress.best_score if progress else None,
+            "best_score": best_score,
+            "measure": measure,
             "best_step": progress.best_step if progress else 0,
         },
         "config": values,
     }
 
 
+def _best(log: Path, progress: checkpoints.Progress | None) -> tuple[float | None, str]:
+    """The best dev score as the log shows it, and what it measures; a checkpoint has neither its sign nor its name."""
+    if progress is None or progress.best_score is None:
+        return None, ""
+    for event in reversed(read_log(log) if log.exists() else []):
+        if event["kind"] == "validation" and event["step"] == progress.best_step:
+            return event["score"], event["measure"]
+    return progress.best_score, "score"
+
+
 def text(path: str | Path, about: dict[str, Any]) -> list[tuple[str, str]]:
-    """The same for people, as pairs of name and text."""
+    """The information on a run as text, in pairs of name and value."""
     run, config = about["training"], about["config"]
     data = config.get("data", {})
     named = [data.get("source"), *(data.get("files") or ()), *(data.get("target") or ())]
@@ -90,5 +103,6 @@ def text(path: str | Path, about: dict[str, Any]) -> list[tuple[str, str]]:
         ("training", f"not finished: {state}"),
     ]
     if run["best_score"] is not None:
-        lines.append(("best", f"{run['best_score']:.4g} on the dev set at step {run['best_step']:,}"))
+        score = f"{run['measure']} {run['best_score']:.4g}"
+        lines.append(("best", f"{score} on the dev set at step {run['best_step']:,}"))
     return [*lines, ("resume with", f"mirada train --resume {path}")]

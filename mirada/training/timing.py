@@ -22,7 +22,7 @@ class Timing(dict[str, float]):
             self[phase] = self.get(phase, 0.0) + time.monotonic() - began
 
     def next(self, phase: str | None) -> None:
-        """The current phase is over, and this one begins, if there is one."""
+        """End the current phase, and begin this one unless it is None."""
         now = time.monotonic()
         if self._phase is not None:
             self[self._phase] = self.get(self._phase, 0.0) + now - self._since

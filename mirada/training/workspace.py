@@ -59,7 +59,7 @@ class Workspace:
 
     @property
     def how_to_resume(self) -> str:
-        """What to do after this run was stopped."""
+        """How to resume this run after it was stopped."""
         if self.replaces and not self.begun:
             return f"training had not begun and {self.folder} is unchanged; run the command again"
         return f"resume with: mirada train --resume {self.folder}"

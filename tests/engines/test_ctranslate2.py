@@ -120,6 +120,11 @@ def test_each_sentence_has_its_own_limit(tmp_path: Path) -> None:
     assert not any(one[0].complete for one in found)
 
 
+def test_nothing_is_generated_from_no_sources(tmp_path: Path) -> None:
+    given = GenerationSettings(DecodeConfig(), [])
+    assert [engine.generate([], [], given) for engine in engines(network(), tmp_path / "model")] == [[], []]
+
+
 def test_padding_is_never_generated(tmp_path: Path) -> None:
     net = network(output_bias=True)
     with torch.no_grad():

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import Tensor
 
+from mirada.contracts import Batch, State, Step
 from mirada.data.tokenizer import Tokenizer
 from mirada.decoding import DecodeConfig, Hypothesis
 from mirada.engines import Engine, GenerationSettings
@@ -16,7 +20,7 @@ from mirada.engines.torch import TorchEngine
 from mirada.tasks.translation.data import TranslationPreprocessor
 from mirada.tasks.translation.model import TranslationModel
 from mirada.tasks.translation.translator import Translator
-from tests.fake_generator import A, B, C, any_fake, chain, distribution, quick, same, seeds
+from tests.fake_generator import A, B, C, Fake, any_fake, chain, distribution, quick, same, seeds
 
 WORDS = {"hola": "hello", "buenos días": "good morning", "adiós": "goodbye"}
 CPU = torch.device("cpu")
@@ -120,6 +124,31 @@ def test_a_stream_is_what_is_generated() -> None:
         settings = GenerationSettings(config, [8])
         best = engine.generate([[1, A]], [[B]], settings)[0][0]
         assert list(engine.stream([1, A], [B], settings)) == best.tokens[1:]
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A generator that notes whether its steps are computed in bfloat16."""
+
+    inner: Fake
+    seen: list[bool]
+
+    def start(self, batch: Batch, *, attention: bool = False) -> Step:
+        self.seen.append(torch.is_autocast_enabled("cpu"))
+        return self.inner.start(batch, attention=attention)
+
+    def step(self, tokens: Tensor, state: State) -> Step:
+        self.seen.append(torch.is_autocast_enabled("cpu"))
+        return self.inner.step(tokens, state)
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_a_stream_is_computed_in_the_precision_of_its_engine(precision: str) -> None:
+    network = Watched(any_fake(5), [])
+    settings = GenerationSettings(DecodeConfig(beam=1), [8], endless=True)
+    for _ in TorchEngine(network, CPU, precision=precision).stream([1, A], [], settings):
+        assert not torch.is_autocast_enabled("cpu")  # in the loop of the caller
+    assert network.seen == [precision == "bfloat16"] * 8
 
 
 def any_settings(width: int, limit: int, rows: int, **more: Any) -> GenerationSettings:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -15,6 +16,7 @@ import mirada
 from mirada.contracts import BOS, EOS, PAD
 from mirada.decoding import DecodeConfig, decode
 from mirada.engines.ensemble import Ensemble, EnsembleEngine
+from mirada.engines.torch import TorchEngine
 from mirada.errors import BundleError, UsageError
 from mirada.tasks.translation.model import TranslationModel
 from tests import toy
@@ -81,6 +83,19 @@ def test_members_may_have_other_heads_or_no_attention() -> None:
         assert tuple(weights.shape) == shape
     assert Ensemble([Blind(table)]).start(batch_of([0]), attention=True).attention is None
     assert Ensemble([Fake(table)]).start(batch_of([0])).logits.shape == (1, V)
+
+
+def test_a_score_is_the_mean_also_of_probabilities_that_are_zero_as_floats() -> None:
+    class Scorer(TorchEngine):
+        def __init__(self, log_p: float):
+            self.log_p = log_p
+
+        def score(self, sources: Sequence[Any], targets: Sequence[Sequence[int]]) -> list[list[float]]:
+            return [[self.log_p] * (len(target) + 1) for target in targets]
+
+    engine = EnsembleEngine([], torch.device("cpu"))
+    engine._members = [Scorer(-10_000.0), Scorer(-20_000.0)]
+    assert engine.score([[A]], [[A]]) == [[pytest.approx(-10_000 - math.log(2))] * 2]
 
 
 # --- bundles ---

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from mirada.errors import DataError
 from mirada.exchange import vocabulary
 from mirada.exchange.checkpoint import CheckpointConfig
 from mirada.exchange.mapping import NEW
-from mirada.exchange.sentencepiece import SentencePieceModel
+from mirada.exchange.sentencepiece import SentencePieceModel, fields
 from mirada.exchange.vocabulary import RenumberedTokenizer
 from tests.exchange.checkpoints import END, SOURCE, TARGET, TEXTS, WORDS, byte_pairs, marian_words, sentence_pieces
 
@@ -215,6 +216,18 @@ def test_a_file_that_is_no_sentencepiece_model_is_refused(tmp_path: Path, conten
     (tmp_path / "source.spm").write_bytes(content)
     with pytest.raises(DataError, match=message):
         SentencePieceModel(tmp_path / "source.spm")
+
+
+def test_what_is_no_regular_file_is_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "source.spm")  # which could block for ever
+    with pytest.raises(DataError, match=r"source\.spm: cannot be read"):
+        SentencePieceModel(tmp_path / "source.spm")
+
+
+def test_an_integer_of_a_message_has_64_bits_at_most() -> None:
+    assert list(fields(b"\x08" + b"\xff" * 9 + b"\x01")) == [(1, 2**64 - 1)]
+    with pytest.raises(ValueError, match="64 bits"):
+        list(fields(b"\x08" + b"\xff" * 10 + b"\x01"))
 
 
 @settings(max_examples=300, deadline=None)

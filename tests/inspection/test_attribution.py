@@ -146,6 +146,12 @@ def test_the_maps_stand_side_by_side_on_the_same_axes(tmp_path: Path) -> None:
     assert width > 2 * height
 
 
+@pytest.mark.parametrize("ending", ["json", "png"])
+def test_a_file_that_cannot_be_written_is_refused(ending: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"cannot be written \(No such file or directory\)"):
+        look().save(tmp_path / "none" / f"look.{ending}")
+
+
 def test_only_known_measures() -> None:
     assert check_methods("gradient") == ["gradient"]
     with pytest.raises(UsageError, match="--attribution magic: there are leave-out, gradient"):

@@ -15,7 +15,7 @@ from mirada.contracts import BOS, EOS, PAD, Batch, Sizes, Step
 from mirada.models.transformer import PRESETS, StacksState, Transformer, TransformerConfig
 from mirada.nn.blocks import Layer, MultiHead
 from mirada.nn.positions import AddedPositions
-from mirada.parts import Switches, recording, switched
+from mirada.parts import Switches, recording, switched, without
 from tests.block_parts import (
     LONG,
     Twins,
@@ -282,6 +282,18 @@ def test_steps_attention_is_the_cross_attention_of_the_whole_pass() -> None:
         assert step.attention.shape == (2, 2, 3, 6)  # [R, L, H, S]
         close(step.attention, expected[:, :, :, t])
     assert all(step.attention is None for step in walk(model, batch, 0))
+
+
+def test_a_decoder_without_its_layers_has_no_attention() -> None:
+    model, batch = build(), sentences([5, 3], [4, 4])
+    with without("decoder.0", "decoder.1"):
+        step = model.start(Batch(batch.source, batch.target[:, :1]), attention=True)
+        assert step.attention is None
+        assert model.step(batch.target[:, 1], step.state).attention is None
+    with without("decoder.0"):
+        attention = model.start(Batch(batch.source, batch.target[:, :1]), attention=True).attention
+        assert attention is not None
+        assert attention.shape[1] == 1
 
 
 @pytest.mark.parametrize(

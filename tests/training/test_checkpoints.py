@@ -110,6 +110,18 @@ def test_only_the_last_two_checkpoints_are_kept(tmp_path: Path) -> None:
     assert not (tmp_path / "step-00000005.safetensors").exists()
 
 
+def test_it_is_said_what_replaces_a_damaged_checkpoint(tmp_path: Path) -> None:
+    for step in (1, 2):
+        checkpoints.save(tmp_path, Progress(step=step), tensors())
+        (tmp_path / f"step-{step:08d}.json").write_text("{")
+    notes: list[str] = []
+    assert checkpoints.load(tmp_path, notes.append) is None
+    assert "step 2 is damaged" in notes[0]
+    assert "the one before it is used" in notes[0]
+    assert "step 1 is damaged" in notes[1]
+    assert "training starts again" in notes[1]
+
+
 def test_checkpoints_are_ordered_by_number(tmp_path: Path) -> None:
     """Also beyond eight digits; what is not called by a number is none."""
     for step in (99_999_999, 100_000_000):
