@@ -27,7 +27,8 @@ from mirada.metrics.translation import chrf
 from mirada.models.transformer import Captioner
 from mirada.predictions import ImagePrediction
 from mirada.tasks.captioning.data import CaptionPreprocessor, read_captions
-from mirada.tasks.model import DecodeOptions, GeneratedText, GenerativeModel, check_filled
+from mirada.tasks.inputs import check_filled
+from mirada.tasks.model import DecodeOptions, GeneratedText, GenerativeModel
 
 CELLS = 8192
 """Patches × beam that are processed at the same time."""

@@ -26,7 +26,8 @@ from mirada.tasks.forecasting.drawing import draw_forecast
 from mirada.tasks.forecasting.simulation import Forecaster, draw_noise
 from mirada.tasks.forecasting.table import Numbers, Series
 from mirada.tasks.forecasting.times import continue_times
-from mirada.tasks.model import Model, check_count
+from mirada.tasks.inputs import check_count
+from mirada.tasks.model import Model
 
 Table = str | Path | Numbers | Sequence[float]
 """A series: a file, or an array of steps × columns."""

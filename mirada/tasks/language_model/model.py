@@ -23,9 +23,10 @@ from mirada.inspection.trace import Pass
 from mirada.inspection.words import read_tokens
 from mirada.metrics.perplexity import MEASURES, TextScores, divisor, evaluate_text
 from mirada.predictions import Prediction, ranked
+from mirada.tasks.inputs import check_count, check_filled, check_text
 from mirada.tasks.language_model.data import read_lines
 from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor, Lines, Pen
-from mirada.tasks.model import DecodeOptions, GenerativeModel, check_count, check_filled, check_text
+from mirada.tasks.model import DecodeOptions, GenerativeModel
 
 PASSAGES = 8
 """Passages of the dev set that a validation reads."""

@@ -22,8 +22,9 @@ from mirada.inspection.words import Tokens, read_tokens
 from mirada.metrics.score import Evaluation, Score
 from mirada.models.bert import BertForPretraining
 from mirada.predictions import Prediction, ranked
+from mirada.tasks.inputs import check_count, check_filled, check_text, check_texts
 from mirada.tasks.masked_lm.data import DocumentsConfig, MaskedBatches, MaskedLMPreprocessor, documents
-from mirada.tasks.model import CELLS, Model, check_count, check_filled, check_text, check_texts, framed_tokens, pad
+from mirada.tasks.model import CELLS, Model, framed_tokens, pad
 
 GAP = "[MASK]"
 """How a user writes a gap, whatever the vocabulary calls it."""

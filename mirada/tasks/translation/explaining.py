@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 from mirada.errors import DataError, UsageError, counted
 from mirada.inspection.alignment import Alignment, Breaks, Linking, Reading, word_spans
 from mirada.metrics.alignment import NO_LINKS, Gold, parse_links
-from mirada.tasks.model import DecodeOptions, check_choice, check_text, evenly
+from mirada.tasks.inputs import check_choice, check_text
+from mirada.tasks.model import DecodeOptions, evenly
 from mirada.tasks.translation.alignment import METHODS, SAMPLE, Aligner, Pair, Place, Ranking
 
 if TYPE_CHECKING:

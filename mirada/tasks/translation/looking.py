@@ -13,7 +13,8 @@ from mirada.decoding import Hypothesis
 from mirada.errors import InputError, UsageError
 from mirada.inspection.trace import Pass
 from mirada.inspection.words import Span, Tokens, decoded_tokens, ended, read_tokens
-from mirada.tasks.model import DecodeOptions, check_filled
+from mirada.tasks.inputs import check_filled
+from mirada.tasks.model import DecodeOptions
 from mirada.tasks.translation.data import TranslationPreprocessor
 from mirada.tasks.translation.pieces import Piece
 

@@ -27,7 +27,8 @@ from mirada.errors import UsageError
 from mirada.inspection.embeddings import Embeddings
 from mirada.inspection.snapshots import Snapshot
 from mirada.metrics.translation import BothWays, TranslationScores, bleu, bleu_tokenizer, chrf, evaluate
-from mirada.tasks.model import DecodeOptions, GenerativeModel, check_choice, check_text, check_texts
+from mirada.tasks.inputs import check_choice, check_text, check_texts
+from mirada.tasks.model import DecodeOptions, GenerativeModel
 from mirada.tasks.translation import document_translation as documents
 from mirada.tasks.translation.catalogs import Filling, check_language, fill, lines_of
 from mirada.tasks.translation.data import Examples, TranslationPreprocessor, read_examples
