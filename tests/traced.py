@@ -29,8 +29,8 @@ from mirada.tasks.masked_lm.data import MaskedLMPreprocessor
 from mirada.tasks.masked_lm.model import MaskedLanguageModel
 from mirada.tasks.tagging.model import TaggingModel
 from mirada.tasks.tagging.tags import TaggingPreprocessor
-from mirada.tasks.translation.data import TranslationPreprocessor
 from mirada.tasks.translation.model import TranslationModel
+from mirada.tasks.translation.preprocessor import TranslationPreprocessor
 
 TEXT = "El animal no cruzó la calle porque estaba demasiado cansado."
 STACKS = {"width": 8, "heads": 2, "encoder_layers": 2, "decoder_layers": 2, "feed_forward": 6, "max_length": 60}

@@ -15,8 +15,8 @@ from mirada.inspection.trace import Pass
 from mirada.inspection.words import Span, Tokens, decoded_tokens, ended, read_tokens
 from mirada.tasks.inputs import check_filled
 from mirada.tasks.model import DecodeOptions
-from mirada.tasks.translation.data import TranslationPreprocessor
 from mirada.tasks.translation.pieces import Piece
+from mirada.tasks.translation.preprocessor import TranslationPreprocessor
 
 if TYPE_CHECKING:
     from mirada.tasks.translation.model import TranslationModel

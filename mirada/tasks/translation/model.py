@@ -31,7 +31,7 @@ from mirada.tasks.inputs import check_choice, check_text, check_texts
 from mirada.tasks.model import DecodeOptions, GenerativeModel
 from mirada.tasks.translation import document_translation as documents
 from mirada.tasks.translation.catalogs import Filling, check_language, fill, lines_of
-from mirada.tasks.translation.data import Examples, TranslationPreprocessor, read_examples
+from mirada.tasks.translation.data import Examples, read_examples
 from mirada.tasks.translation.direction import Directions, turned
 from mirada.tasks.translation.explaining import Explaining
 from mirada.tasks.translation.glossary import Glossary, GlossaryLike, open_glossary
@@ -45,6 +45,7 @@ from mirada.tasks.translation.memory import (
     open_memory,
 )
 from mirada.tasks.translation.pieces import Find, Way
+from mirada.tasks.translation.preprocessor import TranslationPreprocessor
 from mirada.tasks.translation.snapshot import snapshot_of
 from mirada.tasks.translation.translator import Translation, Translator, with_notes
 from mirada.training.losses import TargetTokenLoss

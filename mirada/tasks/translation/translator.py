@@ -21,10 +21,10 @@ from mirada.metrics.translation import TranslationScores
 from mirada.predictions import ranked
 from mirada.tasks.model import GeneratedText
 from mirada.tasks.translation.clauses import anywhere, better, between_clauses
-from mirada.tasks.translation.data import TranslationPreprocessor
 from mirada.tasks.translation.flags import FLAGS, is_copy, other_language
 from mirada.tasks.translation.memory import Match, Recall, recall
 from mirada.tasks.translation.pieces import ONE_WAY, Cutter, Find, Piece, Way, stripped
+from mirada.tasks.translation.preprocessor import TranslationPreprocessor
 from mirada.tasks.translation.search import Search
 from mirada.tasks.translation.terminology import impose
 
