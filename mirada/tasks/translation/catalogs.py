@@ -20,7 +20,7 @@ from mirada.data.text import shown_path
 from mirada.errors import DataError, UsageError
 from mirada.files import sync_folder, write_bytes
 from mirada.predictions import Prediction
-from mirada.tasks.translation.translator import Translation
+from mirada.tasks.translation.prediction import Translation
 
 FORCE = "fill it all the same: --force"
 

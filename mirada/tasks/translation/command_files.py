@@ -17,7 +17,7 @@ from mirada.errors import UsageError
 
 if TYPE_CHECKING:
     from mirada.tasks.translation.model import TranslationModel
-    from mirada.tasks.translation.translator import Translation
+    from mirada.tasks.translation.prediction import Translation
 
 
 Translated = dict[str, "Translation"]
@@ -194,7 +194,7 @@ def translate_document(
 
 def _translate_all(given: Given, out: Path, job: Job, predict: Predict, finish: Callable[[Translated], None]) -> None:
     """Translate texts into `<out>.partial`, which an interrupted command continues; `finish` makes `out` of them."""
-    from mirada.tasks.translation.translator import Translation
+    from mirada.tasks.translation.prediction import Translation
 
     texts = given.texts or []
 

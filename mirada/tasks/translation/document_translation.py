@@ -15,7 +15,7 @@ from mirada.errors import UsageError, counted
 from mirada.files import sync_folder, write_bytes
 from mirada.predictions import Prediction
 from mirada.tasks.translation.catalogs import Filling, damage
-from mirada.tasks.translation.translator import Translation
+from mirada.tasks.translation.prediction import Translation
 
 Translate = Callable[[list[str]], list[Translation]]
 

@@ -45,9 +45,10 @@ from mirada.tasks.translation.memory import (
     open_memory,
 )
 from mirada.tasks.translation.pieces import Find, Way
+from mirada.tasks.translation.prediction import Translation, with_notes
 from mirada.tasks.translation.preprocessor import TranslationPreprocessor
 from mirada.tasks.translation.snapshot import snapshot_of
-from mirada.tasks.translation.translator import Translation, Translator, with_notes
+from mirada.tasks.translation.translator import Translator
 from mirada.training.losses import TargetTokenLoss
 
 Progress = Callable[[int], None]

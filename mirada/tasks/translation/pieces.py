@@ -132,6 +132,24 @@ class Piece:
         return bool(self.masked.spans) and not any(map(str.isalpha, self.masked.text))
 
 
+@dataclass
+class SourceText:
+    """A text being translated: its pieces, or why there are none."""
+
+    mark: str = ""
+    """The language mark (>>fra<<) in front of each of its sentences."""
+    way: Way = ONE_WAY
+    problem: str | None = None
+    terms: Find | None = None
+    """Finds the terms of a glossary, whose spelling is not corrected."""
+    spelling: bool = True
+    """Whether misspelt words are corrected."""
+    pieces: list[Piece] = field(default_factory=list)
+    parts: int = 0
+    """How many parts its overlong sentences were split into."""
+    notes: list[str] = field(default_factory=list)
+
+
 class Cutter:
     """Cuts texts into pieces for a model."""
 

@@ -30,8 +30,8 @@ from mirada.tasks.translation.constrained import CELLS, Constraints, Sought, Spe
 from mirada.tasks.translation.glossary import Required, missing, places
 
 if TYPE_CHECKING:
-    from mirada.tasks.translation.pieces import Find, Piece
-    from mirada.tasks.translation.translator import Translator, _Text
+    from mirada.tasks.translation.pieces import Find, Piece, SourceText
+    from mirada.tasks.translation.translator import Translator
 
 MOST_LOST = 1.3
 """How much less a token's log probability may be, on average, than in the free translation."""
@@ -53,7 +53,7 @@ class _Job:
     """A sentence whose translation must contain terms."""
 
     piece: Piece
-    text: _Text
+    text: SourceText
     sentence: str
     required: list[Required]
 
@@ -61,7 +61,7 @@ class _Job:
         return missing(translation, self.required)
 
 
-def impose(translator: Translator, work: Sequence[_Text], find: Find, config: DecodeConfig) -> None:
+def impose(translator: Translator, work: Sequence[SourceText], find: Find, config: DecodeConfig) -> None:
     """Change the translations of pieces so that they contain the terms of their sources; note what could not be done.
 
     Every one of the n best gets them.

@@ -10,7 +10,7 @@ from mirada.data.po import Catalog
 from mirada.errors import UsageError
 from mirada.tasks.translation.catalogs import check_language, damage, fill, lines_of
 from mirada.tasks.translation.model import TranslationModel
-from mirada.tasks.translation.translator import Translation
+from mirada.tasks.translation.prediction import Translation
 
 HEADER = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=%s\\nLanguage: %s\\n"\n\n'
 
