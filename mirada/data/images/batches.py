@@ -68,6 +68,10 @@ class Images(Generic[Label]):
     def __getitem__(self, chosen: slice) -> Images[Label]:
         return Images(self.pixels[chosen], self.labels[chosen], self.places[chosen])
 
+    def sample(self, size: int) -> Images[Label]:
+        """At most `size` of them, evenly spaced."""
+        return self[:: max(1, -(-len(self) // size))]
+
     @property
     def kept(self) -> Images[Label]:
         """As many of them as a bundle should hold, evenly chosen."""

@@ -136,7 +136,7 @@ class CaptionModel(GenerativeModel):
         return evaluate_captions(dev.places, texts, dev.labels, cut)
 
     def sample(self, dev: Images[list[str]], size: int) -> Images[list[str]]:
-        return dev[:: max(1, -(-len(dev.places) // size))]
+        return dev.sample(size)
 
     def validate(self, dev: Images[list[str]], size: int) -> Validation:
         """Greedy captions of a sample of the dev set: chrF++, and the share that match exactly."""
