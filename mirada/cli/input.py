@@ -44,12 +44,13 @@ class Given:
         return _count_lines(self.file) if self.file is not None and self.file.is_file() else None
 
     def __iter__(self) -> Iterator[list[str]]:
+        from mirada.data.checks import has_invalid_bytes
         from mirada.data.corpus import batched
         from mirada.data.text import lines
 
         if self.texts:
             for number, text in enumerate(self.texts, 1):
-                if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+                if has_invalid_bytes(text):
                     raise UsageError(f"text {number} has bytes that are not UTF-8; set your terminal to UTF-8")
             return batched(self.texts, CHUNK)
         return batched(lines(self.file), CHUNK) if self.file is not None else _arriving()

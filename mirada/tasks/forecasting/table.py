@@ -20,6 +20,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from mirada.data.checks import has_invalid_bytes
 from mirada.data.readers.names import is_number
 from mirada.data.readers.table import SAMPLE_ROWS, Grid, blank, place_numbered, place_of
 from mirada.data.text import StrPath, shown_text
@@ -130,7 +131,7 @@ class _Layout:
             self.header, self.names = sample[0][0], [name or n for name, n in zip(first, numbered, strict=True)]
         else:
             self.header, self.names, below = 0, numbered, list(zip(*rows, strict=True))
-        if any("\ud800" <= character <= "\udfff" for character in "".join(self.names)):
+        if has_invalid_bytes(*self.names):
             raise DataError(f"{grid.name}, line {self.header}: not UTF-8; convert it with `iconv -f latin1 -t utf8`")
         asked = [self._place(grid, first, column) for column in columns]
         self.time = None if time is None else self._place(grid, first, time)
