@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -130,12 +131,10 @@ class _Items(Given):
         super().__init__([], None)
         self._items = items
 
-    @property
+    @cached_property
     def total(self) -> int:
         """All of them; reading takes next to no time beside translating."""
-        if not hasattr(self, "_total"):
-            self._total = sum(1 for _ in self._items())
-        return self._total
+        return sum(1 for _ in self._items())
 
     def __iter__(self) -> Iterator[list[str]]:
         from mirada.data.corpus import batched

@@ -81,15 +81,10 @@ class Explaining:
 
         model = cast("TranslationModel", self)
         check_text(text)
-        to = _guessed(model, to, text)
+        to, _ = model._direction(to, [text])
         aligner = Aligner(model, to=to)
         piece, (chosen, *_) = model.chosen(text, target, to=to, **decode)
         return attribute(aligner, piece, chosen, methods, aligner.among(layer, head, row)[0])
-
-
-def _guessed(model: TranslationModel, to: str | None, text: str) -> str | None:
-    """The direction that is asked for or else suits the text."""
-    return model.directions.guess([text])[0] if to is None and model.directions.both else to
 
 
 def choose(
