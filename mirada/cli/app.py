@@ -123,6 +123,7 @@ Threads = Annotated[
 Device = Annotated[str | None, typer.Option(help="Device to compute on: auto, cpu, cuda, …", show_default="auto")]
 From = Annotated[str | None, option("--from", help="Source language: es")]
 To = Annotated[str | None, option("--to", help="Target language: en")]
+Into = Annotated[str | None, option("--to", help="The language to translate into, for a model of several directions.")]
 Task = Annotated[
     str | None,
     typer.Option(

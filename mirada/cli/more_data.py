@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from mirada.tasks.translation.model import TranslationModel
     from mirada.tasks.translation.synthesis import Item
 
-Into = Annotated[str | None, option("--to", help="The language to translate into, for a model of both directions.")]
 NewFile = Annotated[Path | None, option(help="The new file of pairs (TSV).")]
 
 
@@ -29,7 +28,7 @@ def backtranslate(
     bundle: Annotated[Path, argument(help="A translator of the opposite direction: en-es, to train es-en.")],
     files: Annotated[list[Path], argument(help="Text in the target language, a sentence a line, plain or gzipped.")],
     out: NewFile = None,
-    to: Into = None,
+    to: cli.Into = None,
     beam: cli.Beam = None,
     sample: Annotated[bool, option("--sample", help="Sample instead of beam search: more varied sources.")] = False,
     temperature: cli.Temperature = None,
@@ -72,7 +71,7 @@ def distill(
     bundle: Annotated[Path, argument(help="The teacher: a translator, or an ensemble of several (a+b).")],
     pairs: Annotated[list[Path], argument(help="Sentence pairs, in any format that `train` reads.")],
     out: NewFile = None,
-    to: Into = None,
+    to: cli.Into = None,
     originals: Annotated[bool, option("--originals", help="Write the pairs themselves, too.")] = False,
     columns: cli.Columns = None,
     beam: cli.Beam = None,
