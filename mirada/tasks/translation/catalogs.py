@@ -45,7 +45,7 @@ class Filling(Prediction):
 
     def __str__(self) -> str:
         empty = f", {self.left:,} left empty" if self.left else ""
-        return f"filled {self.filled:,} entries{empty}"
+        return f"filled {self.filled:,} {'entry' if self.filled == 1 else 'entries'}{empty}"
 
 
 def lines_of(catalog: Catalog) -> list[str]:
