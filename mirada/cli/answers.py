@@ -165,7 +165,7 @@ class _Answers:
         self.state = _State(before.done + len(chunk), before.answered + len(rows), before.failed + failed, size, digest)
 
     def write(self, text: str) -> int:
-        """Write a text; returns its size in bytes."""
+        """Write a text; returns its size in the output."""
         self._sink.write(text)
         self._sink.flush()
         return len(text)

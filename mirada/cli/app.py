@@ -25,7 +25,7 @@ PANELS = (TRAIN, USE, LOOK, DATA, EXCHANGE, OTHER) = (
 
 option = partial(typer.Option, show_default=False)
 argument = partial(typer.Argument, show_default=False)
-"""Those whose default goes without saying."""
+"""Options and arguments whose help does not show a default."""
 
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show how long each step takes.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only results and errors.")]

@@ -24,10 +24,10 @@ from mirada.predictions import Prediction
 __all__ = ["Lines", "answer", "evaluate", "load", "predicts", "switched_off"]
 
 Function = Callable[..., Iterable[Prediction]]
-"""From a model, `Lines` and the verb's own options to predictions."""
+"""Makes predictions from a model, `Lines`, and the verb's own options."""
 
 _VERBS: dict[str, dict[str, tuple[Function, dict[str, Any]]]] = {}
-"""By verb and task: the function, and how its input is read."""
+"""The function of each verb and task, and how its input is read."""
 
 
 def predicts(app: Program, task: str, **reading: Any) -> Callable[[Function], Function]:

@@ -123,7 +123,7 @@ class TaskReport:
         return found
 
     def baselines(self, models: Sequence[Any], prepared: Prepared) -> list[Baseline]:
-        """What can be had without training."""
+        """Methods that need no training, to compare the models with."""
         return []
 
     def details(self, model: Any, prepared: Prepared) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from mirada.former_names import current_report
 from mirada.parsing import Malformed, check, read_json
 
 LARGE_FILE = 256 * 2**20
-"""Bytes that a dev set or a series has at most."""
+"""The most bytes of a dev set or a series."""
 UNCHECKED = ("prepared.json", "excluded.tsv")
 """The report itself, and a list that is for people."""
 

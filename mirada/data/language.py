@@ -17,7 +17,7 @@ from mirada.data.text import shown_text
 SAMPLE = 500
 """Texts that are looked at to tell the language of many."""
 MIN_LETTERS = 20
-"""Below so many letters nobody can tell."""
+"""Letters below which a text is too short to identify its language."""
 SURE = 0.7
 """Probability from which a line counts as identified; one in a thousand right lines of short sentences is misjudged."""
 

@@ -23,11 +23,11 @@ from mirada.data.text import (
 from mirada.errors import DataError
 
 LARGEST = 256 * 2**20
-"""Bytes in a catalog, unpacked, beyond which it is taken for something else."""
+"""The most bytes of a catalog, unpacked; a larger file is taken for something else."""
 HEAD = 2**16
 """Bytes at the beginning of a PO file in which its header is looked for."""
 MAX_FORMS = 20
-"""Plural forms, beyond which a header is not believed; languages have one to six."""
+"""The most plural forms that a header may declare; languages have one to six."""
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -332,7 +332,7 @@ class Catalog:
         return [line.encode(self.charset) for line in lines]
 
     def lacks(self, text: str) -> str:
-        """What is wrong with a translation that the catalog's charset cannot hold; nothing if it can."""
+        """Why a translation cannot be written in the catalog's charset; empty if it can."""
         alien = next((character for character in text if not self._can_hold(character)), None)
         if alien is None:
             return ""

@@ -156,7 +156,7 @@ class Preparation(Generic[Example]):
         return examples
 
     def example(self, record: Any) -> Example:
-        """A record as the model is evaluated on it."""
+        """A record as an example to evaluate the model on."""
         raise NotImplementedError
 
     def hold_out(self, survey: Survey) -> Mask:
@@ -295,7 +295,7 @@ class Preparation(Generic[Example]):
     # ── use ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def dev(self, prepared: Prepared) -> Any:
-        """What of the dev set the model is evaluated on."""
+        """The part of the dev set that the model is evaluated on."""
         return prepared.saved_dev
 
     def batches(self, prepared: Prepared, tokens: int, seed: int) -> Plan[Any]:

@@ -220,7 +220,7 @@ class PairFiles(Sources):
                 raise self._and_others(place, error) from None
 
     def _and_others(self, place: int, error: DataError) -> DataError:
-        """The error about a file; of a folder, about all that cannot be read."""
+        """The error about a file, or about all files of its folder that cannot be read."""
         path = self.readers[place][0]
         if path not in self._folders:
             return error

@@ -17,7 +17,7 @@ from mirada.parsing import Malformed, check, parse_json, shown
 
 MAX_UNITS = 2_000_000
 MAX_EXPANSION = 64
-"""Times as long as it is that a text may become before it is cut."""
+"""How many times as long a text may become before it is cut."""
 MAX_STEPS = 16
 """Normalizers, cutters or decoders, one after the other."""
 WORDS = r"[\p{L}\p{M}\p{N}]+(?:['’\-‐‑][\p{L}\p{M}\p{N}]+)*|\S"

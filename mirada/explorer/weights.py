@@ -1,5 +1,4 @@
-"""Tensors as texts of a page: base64 of gzip of a safetensors file in byte planes; and weights in the precision that
-fits."""
+"""Tensors as texts in a page: safetensors files in byte planes, gzip and base64; and weights in one precision."""
 
 from __future__ import annotations
 

@@ -225,11 +225,11 @@ class Model:
         raise NotImplementedError
 
     def snapshot(self, dev: Any) -> Snapshot | None:
-        """The attention in an example of the dev set, always the same one: a run keeps how it came to be."""
+        """The attention in an example of the dev set, always the same one, which a run records as it trains."""
         return None
 
     def score(self, dev: Any) -> Evaluation:
-        """All scores on examples like `Prepared.dev`."""
+        """Compute all scores on examples like `Prepared.dev`."""
         raise NotImplementedError
 
 

@@ -20,7 +20,7 @@ from mirada.errors import DataError
 
 Pixels = npt.NDArray[np.uint8]
 Scale = tuple[float, float]
-"""Of numbers that are not bytes: what is black, and what is white."""
+"""The numbers that are black and white, where pixels are not bytes."""
 UNIT: Scale = (0.0, 1.0)
 
 MAX_PIXELS = 64_000_000
@@ -46,7 +46,7 @@ class BadImage(DataError):
 
 
 class _TooDeep(Exception):
-    """Pixels that are no whole numbers of 16 bits at most."""
+    """Pixels that are not whole numbers of at most 16 bits."""
 
 
 # ── one image ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -137,7 +137,7 @@ def fit(pixels: Pixels, channels: int, height: int, width: int) -> Pixels:
 
 
 def layout(shape: tuple[int, ...]) -> tuple[int, int, int, int] | None:
-    """F, H, W, C of one image's axes; None when they are no image's."""
+    """F, H, W, C of an image from the shape of its array; None if it is not that of an image."""
     coloured = len(shape) > 2 and shape[-1] in (1, 3, 4)
     whole = shape if coloured else (*shape, 1)
     if len(whole) == 3:

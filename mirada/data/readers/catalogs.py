@@ -33,7 +33,7 @@ from mirada.data.text import StrPath, faults_named, opened, shown_path
 from mirada.errors import DataError, UsageError
 
 MAX_NAMES = 50
-"""Files of a folder that are named when they are passed over; of more, the rest is counted."""
+"""Passed-over files of a folder that are named; the rest is counted."""
 
 
 class _Catalog:

@@ -13,7 +13,7 @@ from mirada.errors import DataError
 SYNTHETIC = "mirada:synthetic"
 """The column or key that says which other one of its row a model made, by its name; empty if none."""
 MAX_COLUMNS = 10_000
-"""Of a table; with more, it is taken for something else."""
+"""The most columns of a table; with more, it is taken for something else."""
 
 
 @dataclass(frozen=True)

@@ -139,7 +139,7 @@ def _quoted_rows(name: str, texts: Iterable[str], delimiter: str) -> Iterator[Ro
         for text in texts:
             row.append(_hidden(text) if "\r" in text else text)
             size += len(text)
-            if size > 2 * LONGEST_LINE:  # each cell is closed, but the row goes on and on
+            if size > 2 * LONGEST_LINE:  # each cell is closed, but the row never ends
                 raise DataError(
                     f"{name}, line {first}: a row is longer than {2 * LONGEST_LINE // 2**20} MiB; close its quotes, "
                     f"or {_PLAIN_QUOTES}"

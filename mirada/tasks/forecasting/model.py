@@ -213,7 +213,7 @@ class ForecastingModel(Model):
         return evaluate_forecasts(dev.values, origins, mean, dev.training, period, dev.names, intervals)
 
     def sample(self, dev: Timeline, size: int) -> Timeline:
-        """All of it: each step needs those before it, and scoring uses a limited number of origins."""
+        """The whole series: each step needs those before it, and scoring uses a limited number of origins."""
         return dev
 
     def validate(self, dev: Timeline, size: int) -> Validation:

@@ -31,9 +31,9 @@ Numbers = npt.NDArray[np.float64]
 Missing = Literal["refuse", "interpolate", "drop"]
 
 MAX_CELLS = 1_000_000
-"""In a table, so that a bundle can carry the series that its model was evaluated on."""
+"""The most cells of a table, so that a bundle can carry the series that its model was evaluated on."""
 LARGEST = 1e100
-"""Beyond it squares are no longer finite numbers."""
+"""The largest number; the squares of larger ones may overflow."""
 MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", ".", "-"})
 
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)

@@ -76,7 +76,7 @@ def _earlier(x: Tensor, steps: int) -> Tensor:
 
 @dataclass(frozen=True)
 class Frame:
-    """All that turns a series into what a model sees, and back."""
+    """The scaling that turns a series into what a model sees, and back."""
 
     mean: Numbers  # [C]
     std: Numbers  # [C]

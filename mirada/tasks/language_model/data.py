@@ -37,7 +37,7 @@ from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor, 
 MIN_CHARACTERS = 200
 """Characters below which there is nothing to learn from."""
 MAX_DEV = 200_000
-"""Characters of the dev set, at most: enough for two digits, and a bundle carries them."""
+"""The most characters of the dev set: enough for two digits, few enough for a bundle."""
 PIECE = 64
 """Steps in a piece of a text, unless set otherwise."""
 
@@ -79,9 +79,9 @@ def _records(path: str, lenient: bool, complete: bool) -> Iterator[Record]:
 
 
 def find_cut(text: Iterable[str], characters: int, share: float) -> int:
-    """Where the last share of a text begins: at the nearest line end.
+    """Where to cut off the last share of a text: at the nearest line end.
 
-    If there is none near (half the share away at most), after the next white space; if there is none either, there.
+    If none is near (within half the share), it is after the next white space, or else exactly there.
     """
     held = min(round(share * characters), MAX_DEV)
     wanted, begin, line = characters - held, 0, ""

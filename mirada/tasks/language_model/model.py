@@ -88,7 +88,7 @@ def _collate(starts: Sequence[Sequence[int]], prefixes: Sequence[Sequence[int]])
 
 
 def passages(ids: list[int], most: int) -> list[list[int]]:
-    """At most so many of the ids, as passages that are evenly spaced; all of them, in one, if there are no more."""
+    """Evenly spaced passages of a text with at most so many ids; one with all of them if that is enough."""
     if len(ids) <= most:
         return [ids]
     length = max(1, most // PASSAGES)

@@ -120,8 +120,10 @@ class TaggedBatches(Groups[SequenceBatch]):
         return truth
 
     def _before(self, said: Tensor) -> Tensor:
-        """o_0 … o_{T−1} [B, T, O]: zeros, so that W o_0 = 0, then what was true of the piece before: one-hot, or a
-        number on the network's scale."""
+        """The true outputs o_0 … o_{T−1} [B, T, O], one-hot or a number on the network's scale.
+
+        The first is zeros, so that W o_0 = 0.
+        """
         last = torch.cat([torch.zeros_like(said[:, :1]), said[:, :-1]], 1)[..., None]  # [B, T, 1]
         if last.is_floating_point():
             return last

@@ -67,7 +67,7 @@ class Speller:
         return whole[len(head) :] if whole[: len(head)] == head else self.tokenizer.encode([term])[0]
 
     def _checked(self, spelt: list[tuple[list[int], str, str]]) -> list[Form]:
-        """Those that give the term back: a vocabulary of words does not have them all."""
+        """The forms that decode to the term; a vocabulary of words cannot spell every term."""
         texts = self.tokenizer.decode([ids for ids, _, _ in spelt])
         return [
             Form(tuple(ids), place)
@@ -143,7 +143,7 @@ class Constraints:
         return _Met(met.done - {met.closing} if lost else met.done)
 
     def lacking(self, met: _Met) -> int:
-        """How many tokens have to come at least."""
+        """The least number of tokens that are still missing."""
         if met not in self._lacking:
             left = {t: least for t, least in enumerate(self._shortest) if t not in met.done}
             for t, f, n in met.begun:
@@ -256,7 +256,7 @@ def _extend(one: Sought, likely: list[dict[int, float]], length: int, width: int
                 groups.setdefault(lacking, []).append((score, token, each, met))
     best = [iter(sorted(group, key=lambda each: -each[0])) for _, group in sorted(groups.items())]
     one.open = []
-    # The first of every group, then the second …; one that ends takes the place of one that goes on.
+    # The first of every group, then the second …; one that ends takes the place of an open one.
     for score, token, parent, met in islice(filter(None, chain.from_iterable(zip_longest(*best))), width):
         if token == EOS:
             average = score / length**config.length_penalty

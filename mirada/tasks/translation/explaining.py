@@ -109,7 +109,7 @@ def choose(
 def check_linking(
     by: str, links: str | None, threshold: Any, layer: Place = None, head: Place = None, row: str | None = None
 ) -> None:
-    """Refuse a way to align that there is not."""
+    """Refuse unknown or contradictory options of an alignment."""
     check_choice("by", by, METHODS)
     if links is not None:
         check_choice("links", links, ("target", "both", "either", "grow"))
@@ -161,7 +161,9 @@ def check_gold(given: Any, pairs: Sequence[Pair], breaks: Breaks = "spaces") -> 
         try:
             gold = _gold(line, where)
         except (TypeError, ValueError):
-            raise UsageError(f"{where}: {line!r:.40} is none; write '0-0 1-2', or [(0, 0), (1, 2)]") from None
+            raise UsageError(
+                f"{where}: {line!r:.40} is not an alignment; write '0-0 1-2' or [(0, 0), (1, 2)]"
+            ) from None
         gold.check(len(word_spans(pair[0], breaks)), len(word_spans(pair[1], breaks)), where, hint)
         found.append(gold)
     if found and not any(gold.sure | gold.possible for gold in found):

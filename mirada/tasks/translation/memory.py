@@ -31,9 +31,9 @@ THRESHOLD = 75.0
 """The score of a similar sentence, at least."""
 MAX_UNITS = 2_000_000
 MAX_CHARACTERS = 1_000_000_000
-"""In a memory; it is kept in the computer's memory."""
+"""The most units and characters of a memory, which is kept in RAM."""
 LONGEST_COMPARED = 1000
-"""Characters of a sentence that others are compared with."""
+"""The most characters of a sentence that is compared with others."""
 AT_A_TIME = 32
 """Sentences that are compared with the memory at a time."""
 ALMOST = 99.0
@@ -63,7 +63,7 @@ class TranslationMemory:
     """Pairs of a sentence and its translation, found by the sentence or by one that is like it."""
 
     def __init__(self, units: Iterable[tuple[str, str, int]], file: str = "memory", target_language: str | None = None):
-        """`units` are a source, its translation, and the line of the file. Of equal sources the first one counts."""
+        """`units` are a source, its translation and its line in the file; the first of equal sources counts."""
         self.file = file
         self.doubts: list[str] = []
         """Why the memory may not fit the model."""

@@ -139,8 +139,10 @@ class Search:
         return [[Form((id,), ANYWHERE) for id in self.target.units(marker)] for marker in MARKERS]
 
     def _improve(self, piece: Piece, best: Sequence[Hypothesis]) -> None:
-        """Give a piece the first hypothesis that has fewer faults than its translation, or repeats words where that
-        lacks a span: what is lost is worse."""
+        """Give a piece the first hypothesis that has fewer faults than its translation.
+
+        One that repeats words is better than one that lacks a span.
+        """
         texts = self.target.decode([hypothesis.tokens for hypothesis in best])
         for text, hypothesis in zip(texts, best, strict=True):
             left = _faults(piece, hypothesis, text)

@@ -165,7 +165,7 @@ def words(reason: str) -> str:
 
 
 def excluded_file(out: Path) -> Path:
-    """Where what is left out is listed: more.excluded.tsv beside more.tsv."""
+    """The list of what is left out: more.excluded.tsv beside more.tsv."""
     return out.with_name(f"{out.stem}.excluded.tsv")
 
 

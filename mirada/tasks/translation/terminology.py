@@ -104,9 +104,9 @@ class _Placing:
     # ── searching ─────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _searched(self, jobs: Sequence[_Job], replaced: Sequence[Best]) -> list[Best]:
-        """For each job, translations that the model thinks nearly as well of as of its free one.
+        """For each job, translations that the model finds nearly as likely as its free one.
 
-        Where it thinks little of a term in the place of another word, none would be found.
+        They are not searched for where a term is too unlikely in the place of another word.
         """
         sought = [
             self._sought(job) if not better or better[0][1] >= job.piece.best[0][1] - HOPELESS else None

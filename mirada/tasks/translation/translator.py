@@ -30,7 +30,7 @@ FAR = 3
 CAPITAL_NOUNS = ("de", "lb")
 """Languages in which any clause may begin with a capital letter."""
 LONGEST_TEXT = 1_000_000
-"""Characters in a text, beyond which it is refused."""
+"""The most characters of a text; a longer one is refused."""
 
 
 class Translator:
@@ -178,9 +178,9 @@ class Translator:
             piece.tag, piece.ids[:0] = found.way.tag, found.way.tag
 
     def _shortened(self, text: str, work: Sequence[SourceText], piece: Piece, words: int) -> Iterator[Piece]:
-        """Split a piece into parts that the model takes and, unless it is 0, into clauses of at most so many words.
+        """Split a piece into parts that the model takes, and into clauses of at most `words` words, unless that is 0.
 
-        A part that begins inside the sentence, in a small letter, gets a translation that begins so, too, if it may.
+        A part that begins inside the sentence, with a lowercase letter, gets a translation that does too, if it may.
         """
         small = primary(work[piece.text].way.into or "") not in CAPITAL_NOUNS
         waiting = [piece]
