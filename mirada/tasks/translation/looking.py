@@ -46,9 +46,10 @@ class Looking:
     ) -> tuple[Piece, list[Chosen]]:
         """A sentence as the model reads it, and its translations as tokens."""
         model = cast("TranslationModel", self)
-        way, config = model._way(model._direction(to, [check_filled(text)])[0]), model.decode_config(**decode)
+        to, _ = model._direction(to, [check_filled(text)])
+        config = model.decode_config(**decode)
         split = target is None and model.translator.splits(config)
-        piece = model.translator.sentence(text, split, way)
+        piece = model.translator.sentence(text, split, model._direction_to(to))
         if target is not None:
             for name, value in decode.items():
                 if value is not None:

@@ -44,7 +44,7 @@ from mirada.tasks.translation.memory import (
     check_threshold,
     open_memory,
 )
-from mirada.tasks.translation.pieces import Find, Way
+from mirada.tasks.translation.pieces import Direction, Find
 from mirada.tasks.translation.prediction import Translation, with_notes
 from mirada.tasks.translation.preprocessor import TranslationPreprocessor
 from mirada.tasks.translation.snapshot import snapshot_of
@@ -173,7 +173,7 @@ class TranslationModel(Explaining, Looking, GenerativeModel):
         to, notes = self._direction(to, given)
         terms = None if glossary is None else self._terms(open_glossary(glossary), config, to)
         recall = None if memory is None else self._recall(self.open_memory(memory, to), memory_threshold)
-        found = self.translator.translate(given, config, prefix, progress, terms, recall, self._way(to))
+        found = self.translator.translate(given, config, prefix, progress, terms, recall, self._direction_to(to))
         if notes:
             found = [replace(translation, notes=(*notes, *translation.notes)) for translation in found]
         return found[0] if isinstance(texts, str) else found
@@ -185,9 +185,9 @@ class TranslationModel(Explaining, Looking, GenerativeModel):
         to, note = self.directions.guess(texts)
         return to, (note,)
 
-    def _way(self, to: str | None) -> Way:
+    def _direction_to(self, to: str | None) -> Direction:
         """The tag and the source language of a direction."""
-        return Way(list(self.directions.tag(to)), *self.directions.pair(to))
+        return Direction(list(self.directions.tag(to)), *self.directions.pair(to))
 
     def open_memory(self, memory: MemoryLike, to: str | None = None) -> TranslationMemory:
         """The translation memory of a file, in the languages of a direction."""
@@ -264,13 +264,13 @@ class TranslationModel(Explaining, Looking, GenerativeModel):
     def _validate(self, dev: Examples, size: int, to: str | None) -> Validation:
         sources, references = zip(*self.sample(dev, size), strict=True)
         # An untrained model babbles up to the length limit, so the limit is low here.
-        config, tag = DecodeConfig(beam=1, max_ratio=1.2, recover=False), self.directions.tag(to)
-        done = self.translator.translate(sources, config, progress=self._report(len(sources)), way=self._way(to))
+        config, direction = DecodeConfig(beam=1, max_ratio=1.2, recover=False), self._direction_to(to)
+        done = self.translator.translate(sources, config, progress=self._report(len(sources)), direction=direction)
         outputs = [translation.text for translation in done]
         shown = min(range(len(sources)), key=lambda i: abs(len(sources[i].split()) - 8))
         example = (sources[shown], outputs[shown], references[shown][0])
         figures = {"BLEU": bleu(outputs, references, self._bleu_tokenizer(references, to))}
-        figures["loss"] = self._loss(sources, [given[0] for given in references], tag)
+        figures["loss"] = self._loss(sources, [given[0] for given in references], direction.tag)
         return Validation(chrf(outputs, references), "chrF++", figures=figures, example=example)
 
     @torch.inference_mode()

@@ -31,7 +31,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 @dataclass(frozen=True)
-class Way:
+class Direction:
     """A direction of translation."""
 
     tag: Sequence[int] = ()
@@ -42,7 +42,7 @@ class Way:
     """The language of the translations, if it is known."""
 
 
-ONE_WAY = Way()
+ONE_DIRECTION = Direction()
 
 
 @dataclass
@@ -139,7 +139,7 @@ class SourceText:
 
     mark: str = ""
     """The language mark (>>fra<<) in front of each of its sentences."""
-    way: Way = ONE_WAY
+    direction: Direction = ONE_DIRECTION
     problem: str | None = None
     terms: Find | None = None
     """Finds the terms of a glossary, whose spelling is not corrected."""

@@ -19,7 +19,7 @@ from mirada.errors import InputError
 from mirada.tasks.translation.clauses import anywhere, better, between_clauses
 from mirada.tasks.translation.flags import FLAGS, is_copy, other_language
 from mirada.tasks.translation.memory import Recall, recall
-from mirada.tasks.translation.pieces import ONE_WAY, Cutter, Find, Piece, SourceText, Way, stripped
+from mirada.tasks.translation.pieces import ONE_DIRECTION, Cutter, Direction, Find, Piece, SourceText, stripped
 from mirada.tasks.translation.prediction import Translation
 from mirada.tasks.translation.preprocessor import TranslationPreprocessor
 from mirada.tasks.translation.search import Search
@@ -65,17 +65,17 @@ class Translator:
         progress: Callable[[int], None] = lambda done: None,
         terms: Find | None = None,
         memory: Recall | None = None,
-        way: Way = ONE_WAY,
+        direction: Direction = ONE_DIRECTION,
     ) -> list[Translation]:
         """Translate texts sentence by sentence (unless `config.split` is false), keeping the white space between them.
 
         A blank text gives a blank one. A sentence that is too long for the model is split at a comma or a space; where
         it has none the text is refused (`Translation.problem`). `progress` gets the number of texts that are done.
-        `terms` finds the terms of a glossary in a sentence, `memory` finds sentences that were translated before; `way`
-        is the direction, for a model of two.
+        `terms` finds the terms of a glossary in a sentence, `memory` finds sentences that were translated before.
+        `direction` is needed by a model of two.
         """
-        way = Way(language=self.language) if way is ONE_WAY else way
-        work = self._cut(texts, self._forced(prefix), self.splits(config), way, terms, spelling=config.spelling)
+        direction = Direction(language=self.language) if direction is ONE_DIRECTION else direction
+        work = self._cut(texts, self._forced(prefix), self.splits(config), direction, terms, spelling=config.spelling)
         pieces = [piece for found in work for piece in found.pieces]
         if memory is not None:
             recall(texts, work, memory)
@@ -86,7 +86,7 @@ class Translator:
         if terms is not None:
             impose(self, work, terms, config)
         self.search.finish([piece for found in work for piece in found.pieces], config)
-        return [self._join(text, found, way.language) for text, found in zip(texts, work, strict=True)]
+        return [self._join(text, found, direction.language) for text, found in zip(texts, work, strict=True)]
 
     def splits(self, config: DecodeConfig) -> bool:
         """Whether texts are split into sentences: unless told, if the model was trained on single ones."""
@@ -110,7 +110,7 @@ class Translator:
         texts: Sequence[str],
         prefix: list[int],
         split: bool,
-        way: Way,
+        direction: Direction,
         terms: Find | None = None,
         spelling: bool = True,
     ) -> list[SourceText]:
@@ -119,12 +119,12 @@ class Translator:
         With `split` into sentences, and those that are far longer than most that it has learned from into clauses; with
         `spelling`, misspelt words are corrected.
         """
-        work = [SourceText(problem=_fault(text), way=way, terms=terms, spelling=spelling) for text in texts]
+        work = [SourceText(problem=_fault(text), direction=direction, terms=terms, spelling=spelling) for text in texts]
         waiting = list[Piece]()
         for number, (text, found) in enumerate(zip(texts, work, strict=True)):
             if not found.problem:
                 found.mark = self._mark(text)
-                waiting += list(self.cutter.cut(number, text, split, way.language, terms))
+                waiting += list(self.cutter.cut(number, text, split, direction.language, terms))
         self._encode(waiting, work)
         for piece in waiting:
             found = work[piece.text]
@@ -175,14 +175,14 @@ class Translator:
     def _tag(pieces: Sequence[Piece], found: SourceText) -> None:
         """Put the tag of the direction before the ids of pieces."""
         for piece in pieces if not found.mark else ():
-            piece.tag, piece.ids[:0] = found.way.tag, found.way.tag
+            piece.tag, piece.ids[:0] = found.direction.tag, found.direction.tag
 
     def _shortened(self, text: str, work: Sequence[SourceText], piece: Piece, words: int) -> Iterator[Piece]:
         """Split a piece into parts that the model takes, and into clauses of at most `words` words, unless that is 0.
 
         A part that begins inside the sentence, with a lowercase letter, gets a translation that does too, if it may.
         """
-        small = primary(work[piece.text].way.into or "") not in CAPITAL_NOUNS
+        small = primary(work[piece.text].direction.into or "") not in CAPITAL_NOUNS
         waiting = [piece]
         while waiting:
             piece = waiting.pop()
@@ -231,10 +231,10 @@ class Translator:
             )
             found.pieces = list(chain.from_iterable(pieces))
 
-    def sentence(self, text: str, split: bool, way: Way = ONE_WAY) -> Piece:
+    def sentence(self, text: str, split: bool, direction: Direction = ONE_DIRECTION) -> Piece:
         """A text that is one sentence, as the model reads it."""
-        way = Way(language=self.language) if way is ONE_WAY else way
-        (found,) = self._cut([text], [], split, way)
+        direction = Direction(language=self.language) if direction is ONE_DIRECTION else direction
+        (found,) = self._cut([text], [], split, direction)
         if len(found.pieces) != 1:
             fault = found.problem or "is empty"
             if found.pieces:
