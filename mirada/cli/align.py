@@ -100,7 +100,7 @@ def align(
     places = _place(layer), _place(head)
     aligner.among(*places, row)
     files = _open(model, pairs, source, target or [], from_, to, listed(columns))
-    given = _Given(files, gold, aligner.breaks)
+    given = _Pairs(files, gold, aligner.breaks)
     linking = links or "grow"
     with text_output(out) as sink, _progress(given, out is not None or not sys.stdout.isatty()) as report:
         reading = ranking = None
@@ -162,7 +162,7 @@ def _check_source(model: TranslationModel, from_: str | None, own: tuple[str | N
 
 
 @dataclass
-class _Given:
+class _Pairs:
     """The pairs of files with their gold alignments: read once to count them and to take a sample, then to align."""
 
     files: PairFiles
@@ -253,7 +253,7 @@ class _Given:
 
 
 @contextmanager
-def _progress(given: _Given, shown: bool) -> Iterator[Callable[[int], None]]:
+def _progress(given: _Pairs, shown: bool) -> Iterator[Callable[[int], None]]:
     """Shows how many pairs are done, from the time on that a person would ask."""
     began: list[float] = []
     with Console() as console:

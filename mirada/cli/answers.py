@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from mirada.cli.app import quiet, say
-from mirada.cli.input import Given
+from mirada.cli.input import Input
 from mirada.cli.output import cannot_write, check_new, standard_output
 from mirada.console import Console, duration
 from mirada.errors import Interrupted, MiradaError, UsageError
@@ -72,7 +72,7 @@ def job_of(verb: str, bundle: Path, **options: Any) -> Job:
 
 
 def write_answers(
-    given: Given,
+    given: Input,
     out: Path | None,
     job: Job,
     predict: Predict,
@@ -101,10 +101,10 @@ def write_answers(
                 answers.add(chunk, rows, sum(prediction.problem is not None for prediction in predictions))
             answers.finish()
     except KeyboardInterrupt:
-        raise Interrupted(f"interrupted after {progress.far(answers.state.done)}{answers.hint()}") from None
+        raise Interrupted(f"interrupted after {progress.position(answers.state.done)}{answers.hint()}") from None
     except MiradaError:
         if hint := answers.hint():
-            say(f"mirada: stopped after {progress.far(answers.state.done)}{hint}")
+            say(f"mirada: stopped after {progress.position(answers.state.done)}{hint}")
         raise
     return answers.state.failed
 
@@ -137,7 +137,8 @@ class _State(NamedTuple):
     """A chained digest of all inputs that are done."""
 
 
-def _mixed(digest: str, inputs: list[str]) -> str:
+def _chained(digest: str, inputs: list[str]) -> str:
+    """A digest of a digest and the inputs that follow."""
     for text in inputs:
         digest = hashlib.sha256(f"{digest}\n{text}".encode("utf-8", "surrogatepass")).hexdigest()
     return digest
@@ -154,13 +155,13 @@ class _Answers:
     def __exit__(self, *_: object) -> None:
         return
 
-    def remaining(self, given: Given) -> Iterator[list[str]]:
+    def remaining(self, given: Input) -> Iterator[list[str]]:
         """The chunks of the input that are still to do."""
         return iter(given)
 
     def add(self, chunk: list[str], rows: list[str], failed: int) -> None:
         """Write the predictions for a chunk."""
-        before, digest = self.state, _mixed(self.state.digest, chunk)
+        before, digest = self.state, _chained(self.state.digest, chunk)
         size = before.size + self.write("".join(rows))
         self.state = _State(before.done + len(chunk), before.answered + len(rows), before.failed + failed, size, digest)
 
@@ -224,12 +225,12 @@ class _Partial(_Answers):
         except OSError as error:
             raise cannot_write("--out", self.out, error) from None
 
-    def remaining(self, given: Given) -> Iterator[list[str]]:
+    def remaining(self, given: Input) -> Iterator[list[str]]:
         skip, digest = self.state.done, _State().digest
         for chunk in given:
             rest = chunk[skip:]
             if skip:
-                digest = _mixed(digest, chunk[:skip])
+                digest = _chained(digest, chunk[:skip])
                 skip = max(0, skip - len(chunk))
                 if not skip:
                     self._check_input(digest)
@@ -310,7 +311,7 @@ class _Partial(_Answers):
 class _Progress:
     """Shows what is done, the speed and the time left on standard error, unless --quiet."""
 
-    def __init__(self, given: Given, shown: bool = True):
+    def __init__(self, given: Input, shown: bool = True):
         self.given = given
         self.shown = shown and not quiet()
         self._console = Console()
@@ -345,9 +346,9 @@ class _Progress:
         done = min(done, total) if total else done
         speed = (done - (self._first or 0)) / seconds
         left = f", {duration((total - done) / speed)} left" if total and speed else ""
-        self._console.passing(f"{self.far(done)}, {speed:,.1f} {self.given.unit}/s{left}")
+        self._console.passing(f"{self.position(done)}, {speed:,.1f} {self.given.unit}/s{left}")
 
-    def far(self, done: int) -> str:
+    def position(self, done: int) -> str:
         """How many of how many are done, in words."""
         total = self.given.total
         return f"{done:,} of {total:,} {self.given.unit}" if total else f"{done:,} {self.given.unit}"

@@ -15,7 +15,7 @@ READ = 2**16
 """The most bytes of standard input that are read at a time."""
 
 
-class Given:
+class Input:
     """The user's input in chunks. Lines of standard input are yielded as soon as they arrive."""
 
     def __init__(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from mirada.cli import app as cli
 from mirada.cli.answers import job_of, write_answers
 from mirada.cli.app import DATA, app, argument, listed, note, option, say
-from mirada.cli.input import CHUNK, Given
+from mirada.cli.input import CHUNK, Input
 from mirada.cli.output import cannot_write, check_new
 from mirada.cli.predict import load
 from mirada.errors import UsageError
@@ -123,7 +123,7 @@ def _direction(model: TranslationModel, to: str | None, texts: list[str]) -> str
     return way
 
 
-class _Items(Given):
+class _Items(Input):
     """Texts to translate, as lines of JSON that say where each comes from."""
 
     def __init__(self, items: Callable[[], Iterable[Item]]):

@@ -30,7 +30,7 @@ from mirada.cli.app import (
     option,
     say,
 )
-from mirada.cli.input import Given
+from mirada.cli.input import Input
 from mirada.cli.output import check_new
 from mirada.cli.predict import answer, load, switched_off
 from mirada.errors import UsageError
@@ -162,7 +162,7 @@ def translate(
     catalogs_only = {"--keep-damaged": keep_damaged, "--skip-broken": skip_broken, "--force": force}
     _check_kind(kind, lines_only, catalogs_only, {"--columns": columns})
     _check_shown(flags, words, n_best, json_)
-    given = Given(texts, file, as_text=as_text or kind != "lines")
+    given = Input(texts, file, as_text=as_text or kind != "lines")
     check_new(out, "--out", packed=kind == "document")
     arithmetic = {"engine": engine, "quantize": quantize, "precision": precision}
     model = load(bundle, device, threads, TranslationModel, **arithmetic)
@@ -185,7 +185,7 @@ def translate(
 
 
 def _translate_lines(
-    given: Given, out: Path | None, job: Job, decode: Options, aids: Aids, prefix: str, flags: bool, json_: bool
+    given: Input, out: Path | None, job: Job, decode: Options, aids: Aids, prefix: str, flags: bool, json_: bool
 ) -> None:
     """Translate texts or lines, one line per line; with `flags` in columns."""
     if prefix.rstrip() != prefix:
@@ -228,7 +228,7 @@ def _check_kind(kind: str, lines: Options, catalogs: Options, documents: Options
                 raise UsageError(f"{name}{f' {value}' if isinstance(value, str) else ''}: {why}")
 
 
-def _direction(model: TranslationModel, to: str | None, given: Given, out: Path | None, kind: str) -> str | None:
+def _direction(model: TranslationModel, to: str | None, given: Input, out: Path | None, kind: str) -> str | None:
     """The direction that is asked for; of two the one that suits the whole input, unless that arrives line by line."""
     if kind != "lines":
         model.languages(to)  # has to be named

@@ -11,7 +11,7 @@ import typer
 
 from mirada.cli.answers import Job, Lines, Predict, write_answers
 from mirada.cli.app import VERBOSE, note, say, verbosity
-from mirada.cli.input import Given
+from mirada.cli.input import Input
 from mirada.cli.output import cannot_write
 from mirada.errors import UsageError, counted
 
@@ -131,7 +131,7 @@ def fill(
 
     options = model.fill_options(**decode)
     _translate_all(
-        Given(lines, None),
+        Input(lines, None),
         out,
         {**job, "catalogs": True},
         lambda chunk: aids.translate(chunk, **options),
@@ -195,13 +195,13 @@ def translate_document(
             print(json.dumps({"file": str(file), **done.as_dict()}, ensure_ascii=False))
         say(f"{done}; the rest of the document is as it was")
 
-    given = Given(texts, None, unit="segments")
+    given = Input(texts, None, unit="segments")
     _translate_all(given, out, {**job, "document": file.suffix, "columns": columns}, predict, finish)
     if left:
         raise typer.Exit(1)
 
 
-def _translate_all(given: Given, out: Path, job: Job, predict: Predict, finish: Callable[[Translated], None]) -> None:
+def _translate_all(given: Input, out: Path, job: Job, predict: Predict, finish: Callable[[Translated], None]) -> None:
     """Translate texts into `<out>.partial`, which an interrupted command continues; `finish` makes `out` of them."""
     from mirada.tasks.translation.prediction import Translation
 

@@ -165,8 +165,8 @@ class _Open:
 
 
 @dataclass
-class Sought:
-    """A translation to search for."""
+class Request:
+    """A request for a translation with given terms, and how far the search for it is."""
 
     source: Sequence[int]
     prefix: list[int]
@@ -188,7 +188,7 @@ class Sought:
         self.open = [_Open(row, [], 0.0, met, ways)]
 
 
-def search(engine: Engine, batch: Sequence[Sought], config: DecodeConfig) -> None:
+def search(engine: Engine, batch: Sequence[Request], config: DecodeConfig) -> None:
     """Find translations with all their terms, with the network of an engine.
 
     Sentences of similar length whose prefixes are equally long are searched together. An engine that has no network
@@ -207,7 +207,7 @@ def search(engine: Engine, batch: Sequence[Sought], config: DecodeConfig) -> Non
 
 
 @torch.inference_mode()
-def _search(network: Generator, device: torch.device, batch: list[Sought], config: DecodeConfig) -> None:
+def _search(network: Generator, device: torch.device, batch: list[Request], config: DecodeConfig) -> None:
     width = min(MAX_ROWS, config.beam + max(one.constraints.tokens for one in batch))
     step = network.start(collate([one.source for one in batch], [one.prefix for one in batch]).to(device))
     for place, one in enumerate(batch):
@@ -233,7 +233,7 @@ def _search(network: Generator, device: torch.device, batch: list[Sought], confi
         step = network.step(chosen, state)
 
 
-def _add_wanted(likely: list[dict[int, float]], log_p: Tensor, batch: list[Sought]) -> None:
+def _add_wanted(likely: list[dict[int, float]], log_p: Tensor, batch: list[Request]) -> None:
     """Add to the likely next tokens of each row those that its terms need, with their log probabilities."""
     wanted = [(each.row, token) for one in batch for each in one.open for token in each.ways]
     if wanted:
@@ -242,7 +242,7 @@ def _add_wanted(likely: list[dict[int, float]], log_p: Tensor, batch: list[Sough
             likely[row][token] = value
 
 
-def _extend(one: Sought, likely: list[dict[int, float]], length: int, width: int, config: DecodeConfig) -> None:
+def _extend(one: Request, likely: list[dict[int, float]], length: int, width: int, config: DecodeConfig) -> None:
     """Replace the open hypotheses by their best continuations, taken in turn from groups that lack as much."""
     groups: dict[int, list[tuple[float, int, _Open, _Met]]] = {}
     for each in one.open:
@@ -268,7 +268,7 @@ def _extend(one: Sought, likely: list[dict[int, float]], length: int, width: int
         one.open = []
 
 
-def _settled(one: Sought, length: int, config: DecodeConfig) -> bool:
+def _settled(one: Request, length: int, config: DecodeConfig) -> bool:
     """Whether no open hypothesis has a better average so far than the best that have ended."""
     if len(one.ended) < config.beam:
         return False

@@ -17,7 +17,7 @@ from mirada.data.tokenizer import Tokenizer
 from mirada.decoding import NEVER, DecodeConfig, Hypothesis
 from mirada.engines import Engine, GenerationSettings
 from mirada.tasks.translation import constrained
-from mirada.tasks.translation.constrained import ANYWHERE, Constraints, Form, Sought, Speller
+from mirada.tasks.translation.constrained import ANYWHERE, Constraints, Form, Request, Speller
 from mirada.tasks.translation.flags import faults
 from mirada.tasks.translation.markup import put_back
 from mirada.tasks.translation.pieces import Piece
@@ -128,7 +128,7 @@ class Search:
         for piece, most in zip(pieces, self._limits(pieces, config), strict=True):
             markers = self._markers[: len(piece.masked.spans)]
             limit = min(most, int(LONGER * len(piece.tokens)) + 2 * len(markers) + 5)
-            sought.append(Sought(piece.ids, piece.prefix, limit, NEVER, Constraints(markers, speller)))
+            sought.append(Request(piece.ids, piece.prefix, limit, NEVER, Constraints(markers, speller)))
         constrained.search(self.engine, sought, config)
         for piece, one in zip(pieces, sought, strict=True):
             self._improve(piece, one.ended)

@@ -26,7 +26,7 @@ from mirada.data.language import UNSPACED
 from mirada.data.normalize import normalize
 from mirada.decoding import DecodeConfig
 from mirada.inspection.alignment import overlap
-from mirada.tasks.translation.constrained import CELLS, Constraints, Sought, Speller, search
+from mirada.tasks.translation.constrained import CELLS, Constraints, Request, Speller, search
 from mirada.tasks.translation.glossary import Required, missing, places
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class _Placing:
                 found[id(job)].append((text, score))
         return [found[id(job)] for job in jobs]
 
-    def _likely(self, job: _Job, one: Sought) -> Best:
+    def _likely(self, job: _Job, one: Request) -> Best:
         """The best of what was found, if it is likely and long enough."""
         shortest = SHORTER * self._length(job) - 1
         ended = []
@@ -162,7 +162,7 @@ class _Placing:
         """How many tokens the free translation has."""
         return len(self.translator.target.encode([job.piece.best[0][0]])[0])
 
-    def _sought(self, job: _Job) -> Sought | None:
+    def _sought(self, job: _Job) -> Request | None:
         """What to search for; nothing if the model cannot spell a term."""
         capital = next((letter for letter in job.sentence if letter.isalpha()), "").isupper()
         forms = [
@@ -179,7 +179,7 @@ class _Placing:
         prefix, length = job.piece.prefix, self._length(job) - len(job.piece.prefix) + 1
         average = job.piece.best[0][1] * length ** (self.config.length_penalty - 1)
         limit = min(int(LONGER * length) + 1 + constraints.tokens, self.translator.max_length - len(prefix))
-        return Sought(job.piece.ids, prefix, max(1, limit), average - MOST_LOST, constraints)
+        return Request(job.piece.ids, prefix, max(1, limit), average - MOST_LOST, constraints)
 
     # ── replacing ─────────────────────────────────────────────────────────────────────────────────────────────────
 
