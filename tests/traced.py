@@ -24,7 +24,7 @@ from mirada.tasks.forecasting.windows import Frame
 from mirada.tasks.image_classification.data import ImagePreprocessor
 from mirada.tasks.image_classification.model import ImageClassificationModel
 from mirada.tasks.language_model.model import LanguageModel
-from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor, Spelling
+from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor, TextCodec
 from mirada.tasks.masked_lm.data import MaskedLMPreprocessor
 from mirada.tasks.masked_lm.model import MaskedLanguageModel
 from mirada.tasks.tagging.model import TaggingModel
@@ -84,8 +84,8 @@ def _tagger(name: str, labels: list[str], **settings: Any) -> Callable[[], Any]:
 
 
 def _writer(name: str, **settings: Any) -> Callable[[], Any]:
-    spelling = Spelling(tokenizer())
-    preprocessor = LanguageModelPreprocessor(spelling, np.ones(spelling.tokenizer.size, dtype=np.int64))
+    codec = TextCodec(tokenizer())
+    preprocessor = LanguageModelPreprocessor(codec, np.ones(codec.tokenizer.size, dtype=np.int64))
     return lambda: _model(LanguageModel, name, "language_model", preprocessor, settings, length=40)
 
 

@@ -98,7 +98,7 @@ def entry_of(model: Explored, sentence: str) -> dict[str, Any]:
         "max_tokens": model.config.get("data", {}).get("max_tokens"),
         "decode": {name: limits.get(name, usual) for name, usual in DECODE.items()} | {"max_length": longest},
         **_directions(model),
-        "opening": getattr(getattr(preprocessor, "spelling", None), "opening", None),
+        "opening": getattr(getattr(preprocessor, "codec", None), "opening", None),
         "sentence": sentence,
         "proof": None,
         "precision": "float32",
@@ -132,7 +132,7 @@ def why_not(model: Explored) -> str | None:
     if name not in ARCHITECTURES.get(task, ()):
         return f"{name} for {task} does not run in a page"
     units = [side.unit for side in tokenizers_of(preprocessor)]
-    if "pieces" in units or getattr(getattr(preprocessor, "spelling", None), "whole", False):
+    if "pieces" in units or getattr(getattr(preprocessor, "codec", None), "whole", False):
         return f"{name} with a published tokenizer does not run in a page"
     if preprocessor.sizes.numeric_outputs:
         return f"{name} for numbers does not run in a page"
