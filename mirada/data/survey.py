@@ -203,6 +203,12 @@ class Survey:
         if len(finding.examples) < EXAMPLES:
             finding.examples.append((record.file, record.line, self.task.show(record)))
 
+    @staticmethod
+    def _withdraw(finding: Finding, record: AnyRecord) -> None:
+        """Count a record no more that turned out to be left out."""
+        finding.count -= 1
+        finding.examples = [example for example in finding.examples if example[:2] != (record.file, record.line)]
+
     def refuse(
         self, kind: str, message: str, setting: str = "", count: int = 0, examples: Sequence[AnyRecord] = ()
     ) -> None:
@@ -215,7 +221,8 @@ class Survey:
 
     def report(self) -> QualityReport:
         """The quality report with all findings."""
-        self.quality.findings = sorted(self._findings.values(), key=lambda finding: self._order[finding.kind])
+        found = (finding for finding in self._findings.values() if finding.count or finding.training == REFUSES)
+        self.quality.findings = sorted(found, key=lambda finding: self._order[finding.kind])
         return self.quality
 
     # ── training and dev ──────────────────────────────────────────────────────────────────────────────────────────
@@ -233,8 +240,8 @@ class Survey:
         for place, record in self.at((self.verdicts == TRAINING) & rows):
             self.verdicts[place] = DROPPED
             self.leave_out(record, reason)
-            for mark in record.marks:  # what was found about it, and kept, is gone too
-                self.finding(mark).count -= 1
+            for kept in {*self.task.doubts(record), *record.marks}:  # what was found about it, and kept
+                self._withdraw(self.finding(kept), record)
 
     def kept(self, number: int) -> npt.NDArray[Any]:
         """A column of keys, of the records to learn from."""
