@@ -98,11 +98,11 @@ def _decoded(raw: list[bytes], number: int) -> Iterator[list[str]]:
 
 
 def _count_lines(path: Path) -> int:
-    """The number of lines of a text file, plain or gzipped."""
-    from mirada.data.text import faults_named, opened
+    """The number of lines of a text file, plain or gzipped, in UTF-8 or UTF-16."""
+    from mirada.data.text import faults_named, opened_text
 
     count, last = 0, b"\n"
-    with faults_named(path), opened(path) as stream:
+    with faults_named(path), opened_text(path) as stream:
         while block := stream.read(2**20):
             count, last = count + block.count(b"\n"), block[-1:]
     return count + (last != b"\n")
