@@ -62,10 +62,10 @@ class Search:
 
     def finish(self, pieces: Sequence[Piece], config: DecodeConfig) -> None:
         """Give the translations of pieces their tags, spans and case, or what a memory has for them."""
-        made = [piece for piece in pieces if piece.best and piece.tokens]
+        made = [piece for piece in pieces if piece.best and (piece.tokens or not piece.copied)]
         for chosen in self._batches(made, config):
             if config.words:
-                self._measure_words(chosen)
+                self._measure_words([piece for piece in chosen if piece.tokens])
             self._place_tags([piece for piece in chosen if piece.tags.texts])
             for piece in chosen:
                 piece.best = [(piece.finish(text), score) for text, score in piece.best]
