@@ -94,7 +94,7 @@ def align(
     check_new(out, "--out")
     check_linking(by, links, threshold, layer, head, row)
     if heads and by != "attention":
-        raise UsageError(f"--heads: is about attention; leave it out, or --by {by}")
+        raise UsageError("--heads: is about attention; leave it out, or take --by attention")
     model = load(bundle, device, threads, TranslationModel)
     aligner = Aligner(model, word_breaks, to)  # type: ignore[arg-type]  # refuses what it does not know
     places = _place(layer), _place(head)

@@ -42,7 +42,7 @@ REASONS = {
     "nested_folder": "folders inside a class's folder",
     "unreadable": "files that cannot be opened",
     "empty_file": "empty files",
-    "not_image": "files that are no images",
+    "not_image": "files that are not images",
     "too_large": "images of too many megapixels",
     "bit_depth": "images of over 16 bits a pixel",
     "damaged": "images that are damaged or cut short",

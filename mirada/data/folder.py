@@ -121,7 +121,9 @@ def open_array(path: Path, dtype: type[np.generic], shape: tuple[int, ...] = ())
         rows = max(0, size - len(header)) // row
         header = _header(kind, (rows, *shape))
         if len(header) + rows * row != size or file.read(len(header)) != header:
-            raise DataError(f"{path}: is damaged (it is no array of {'×'.join(map(str, ('N', *shape)))} {kind.name})")
+            raise DataError(
+                f"{path}: is damaged (it is not an array of {'×'.join(map(str, ('N', *shape)))} {kind.name})"
+            )
     if not rows:
         return np.zeros((0, *shape), kind)
     found: npt.NDArray[Any] = np.memmap(path, kind, "r", offset=len(header), shape=(rows, *shape))
@@ -141,5 +143,5 @@ def open_numbers(path: Path, dtype: Any) -> npt.NDArray[Any]:
     with open_regular(path, DataError) as file:
         size = os.fstat(file.fileno()).st_size
     if size % kind.itemsize:
-        raise DataError(f"{path}: is damaged ({size:,} bytes are no whole number of {kind.name})")
+        raise DataError(f"{path}: is damaged ({size:,} bytes are not a whole number of {kind.name})")
     return np.memmap(path, kind, "r") if size else np.zeros(0, kind)

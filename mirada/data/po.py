@@ -252,7 +252,7 @@ class Catalog:
     """A PO file whose gaps can be filled.
 
     A gap is an entry whose msgstr, or every one of its plural forms, is empty. Entries that are obsolete, fuzzy with
-    a translation, or translated in part are none.
+    a translation, or translated in part are not gaps.
     """
 
     def __init__(self, path: StrPath):

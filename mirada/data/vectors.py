@@ -165,7 +165,7 @@ def _parse(path: str | Path, number: int, line: bytes, rest: bytes) -> Vector:
 
 
 def _fault(path: str | Path, number: int, line: bytes, what: str) -> DataError:
-    """The error for a line that is no word with numbers; a file of another kind is called by its name."""
+    """The error for a line that is not a word with numbers; it names known files of another kind."""
     name = shown_path(path)
     if number == 1 and line.startswith(b"PK\x03\x04"):
         return DataError(f"{name}: is a zip archive; unpack it with `unzip`")

@@ -103,7 +103,7 @@ class Images(Generic[Label]):
             pixels = [np.frombuffer(base64.b64decode(row[3]), dtype=np.uint8).reshape(row[2]) for row in rows]
             stacked = np.stack(pixels) if pixels else np.zeros((0, 1, 1, 1, 1), np.uint8)
         except ValueError as fault:
-            raise BundleError(f"dev.jsonl: is damaged (its pixels are no images of one size: {fault})") from None
+            raise BundleError(f"dev.jsonl: is damaged (its pixels are not images of one size: {fault})") from None
         return cls(stacked, [r[1] for r in rows], [r[0] for r in rows])
 
 

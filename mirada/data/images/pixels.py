@@ -162,8 +162,8 @@ def from_array(array: npt.ArrayLike, scale: Scale | None, place: str) -> Pixels:
     whole = layout(found.shape)
     if whole is None or found.dtype.kind not in "uifb":
         raise DataError(
-            f"{place}: an array of {found.dtype} {list(found.shape)} is no image: give numbers [H, W] or [H, W, C], "
-            "of a video [F, H, W] or [F, H, W, C]"
+            f"{place}: an array of {found.dtype} {list(found.shape)} is not an image: give numbers [H, W] or "
+            "[H, W, C], of a video [F, H, W] or [F, H, W, C]"
         )
     if found.dtype.kind == "f" and not np.isfinite(found).all():
         raise DataError(f"{place}: has numbers that are not finite")

@@ -144,7 +144,7 @@ class Archive:
         except OSError as error:
             raise DataError(f"{self.path}: cannot be read ({error.strerror or error})") from None
         except Exception as error:  # whatever a damaged archive leads to
-            raise DataError(f"{self.path}: is no whole .npz archive ({error})") from None
+            raise DataError(f"{self.path}: is not a whole .npz archive ({error})") from None
 
     def _named(self, names: list[str], wanted: tuple[str, ...], what: str) -> str:
         found = next((name for name in wanted if name in names), None)

@@ -125,7 +125,7 @@ def check_linking(
             raise UsageError(f"--links {links}: --threshold {threshold} links without it; leave out one of them")
     for name, given in (("layer", layer), ("head", head), ("row", row)):
         if by != "attention" and given is not None:
-            raise UsageError(f"--{name} {given}: is about attention; leave it out, or --by {by}")
+            raise UsageError(f"--{name} {given}: is about attention; leave it out, or take --by attention")
 
 
 def check_pairs(given: Any) -> list[Pair]:

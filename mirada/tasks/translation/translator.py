@@ -114,7 +114,7 @@ class Translator:
         terms: Find | None = None,
         spelling: bool = True,
     ) -> list[SourceText]:
-        """Cut the texts into pieces that the model can take; `terms` of a glossary are no unknown names.
+        """Cut the texts into pieces that the model can take; `terms` of a glossary are not unknown names.
 
         With `split` into sentences, and those that are far longer than most that it has learned from into clauses; with
         `spelling`, misspelt words are corrected.
