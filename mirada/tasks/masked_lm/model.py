@@ -207,7 +207,8 @@ class MaskedLanguageModel(Model):
     def evaluate(self, texts: str | Path, **other: Any) -> MaskedScores:
         """Mask words of the documents in a file, and score how well they are predicted."""
         self._need_words()
-        return self.score([document.fields[0] for document in documents(str(texts))])
+        lenient = self.config["data"].get("invalid_bytes") == "drop"
+        return self.score([document.fields[0] for document in documents(str(texts), lenient)])
 
     def score(self, dev: list[str]) -> MaskedScores:
         loss, found, size, follows, pairs = self._measure(dev, SCORED_TOKENS)
