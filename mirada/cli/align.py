@@ -122,7 +122,7 @@ def align(
 
 
 def _place(given: str | None) -> int | str | None:
-    """A layer or head as a number; what is none is refused later, with what there is."""
+    """A layer or head as a number; other text is refused later."""
     return int(given) if given is not None and given.isdecimal() else given
 
 

@@ -115,7 +115,7 @@ def _check_out(out: Path | None, example: str) -> None:
 
 
 def _direction(model: TranslationModel, to: str | None, texts: list[str]) -> str | None:
-    """The direction that is asked for, or else suits the texts."""
+    """The given direction, or else the one that suits the texts."""
     if to is not None or not model.directions.both:
         return model.directions.find(to)
     way, remark = model.directions.guess(texts)

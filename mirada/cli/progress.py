@@ -50,7 +50,7 @@ class Progress:
         self(0)
 
     def __call__(self, more: int) -> None:
-        """Report that so many of this chunk are done."""
+        """Report how many of this chunk are done."""
         seconds = time.monotonic() - self._began
         if not self.shown or seconds < PATIENCE:
             return

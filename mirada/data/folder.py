@@ -57,6 +57,7 @@ class FolderFiles(Mapping[str, bytes]):
 
 
 def is_prepared(folder: Path) -> bool:
+    """Whether a folder holds finished data."""
     return os.path.lexists(folder / "prepared.json")
 
 

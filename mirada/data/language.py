@@ -90,7 +90,7 @@ def which(texts: Sequence[str], tags: tuple[str, str]) -> str | None:
 
 
 def votes(texts: Iterable[str]) -> Counter[str]:
-    """How many of the texts are in which language, those left out that nobody can tell."""
+    """How many of the texts are in which language; texts that cannot be identified are left out."""
     return Counter(language for text in texts if (language := guess(text)))
 
 
@@ -101,7 +101,7 @@ def majority(votes: Counter[str]) -> str | None:
 
 
 def mismatch(votes: tuple[Counter[str], Counter[str]], languages: tuple[str | None, str | None]) -> str:
-    """Why data is not in the languages it is said to be in, and the way out; nothing unless that is beyond doubt."""
+    """Why data is not in its declared languages, and the way out; empty unless that is beyond doubt."""
     source, target = (primary(tag) if tag and known(tag) else None for tag in languages)
     if source == target:
         return ""

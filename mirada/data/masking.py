@@ -118,7 +118,7 @@ class Masked:
 
 
 def mask(text: str, found: Sequence[Span], tags: Sequence[str] = ()) -> Masked:
-    """The text with markers for its first spans, as many as there are markers; the first tags become `tags`."""
+    """Replace the first spans of a text by markers, until these run out, and its first tags by `tags`."""
     chosen, kept = [], list[str]()
     markers, left = iter(MARKERS), list(tags)[::-1]
     for span in found:

@@ -80,7 +80,7 @@ class Entry:
         return not self.source and not {"msgctxt", "msgid_plural"} & self.texts.keys()
 
     def has_place_for(self, keyword: str) -> bool:
-        """Whether a text may follow those that are there."""
+        """Whether a text with this keyword may come next."""
         if keyword == "msgctxt":
             return not self.texts
         if keyword == "msgid":
@@ -92,7 +92,7 @@ class Entry:
 
 
 def singular_form(count: int) -> int | None:
-    """Which of so many plural forms is the one for a single thing.
+    """Which of `count` plural forms is the one for a single thing.
 
     A convention, since the rule in Plural-Forms is a program, and no program from a file is run: with one form none,
     with six (Arabic) the second, else the first.

@@ -136,6 +136,7 @@ Paths = str | Path | Sequence[str | Path]
 
 
 def named(given: Paths) -> list[str]:
+    """Paths as a list of strings."""
     return [str(path) for path in ([given] if isinstance(given, (str, Path)) else given)]
 
 

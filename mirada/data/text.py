@@ -103,6 +103,7 @@ def raw_lines(stream: IO[bytes], name: str) -> Iterator[tuple[int, bytes]]:
 
 
 def too_many_blank_lines(name: str, number: int) -> DataError:
+    """The error for a file with a long run of blank lines."""
     return DataError(
         f"{name}, line {number}: more than {MAX_BLANK:,} blank lines in a row, so the file looks damaged; delete them "
         "with `grep -v '^$'`, or export it again"

@@ -105,12 +105,12 @@ class TokenizerConfig(Section):
         tags: Sequence[str] = (),
         languages: int = 1,
     ) -> Tokenizer:
-        """A tokenizer learned from texts of so many running words, in one language or more."""
+        """Learn a tokenizer from texts with `words` running words, in one language or more."""
         sizes = self.most(words, languages), self.unit, self.lowercased, mask, self.normalize
         return Tokenizer.learn(texts, *sizes, markers, tags)
 
     def most(self, words: int, languages: int = 1) -> int:
-        """How many units to learn from a corpus of so many running words."""
+        """The number of units to learn from a corpus with `words` running words."""
         if self.vocabulary is not None:
             return self.vocabulary
         if self.unit == "subwords":
@@ -132,7 +132,7 @@ class Token(NamedTuple):
 
 
 def suggest_vocabulary(words: int, languages: int = 1) -> int:
-    """A vocabulary that suits a corpus of so many running words: 5 √words subwords for each of its languages.
+    """The size of a vocabulary that suits a corpus: 5 √words subwords for each of its languages.
 
     It is a multiple of 16, since processors multiply matrices of such widths faster.
     """

@@ -223,6 +223,7 @@ def words_of(text: str) -> list[str]:
 
 
 def too_long(text: str) -> InputError:
+    """The error for a text that cannot be cut into parts."""
     return InputError(
         f"the text {shown_text(text, 30)} has {len(text):,} characters and no place to cut it; {LONGEST_TEXT:,} are "
         "read at a time: break it into lines"
@@ -230,6 +231,7 @@ def too_long(text: str) -> InputError:
 
 
 def not_unicode(text: str) -> InputError:
+    """The error for a text with lone surrogates."""
     return InputError(
         f"the text {shown_text(text)} has bytes that are not UTF-8 (lone surrogates): decode it with the encoding that "
         "it was written in"

@@ -48,7 +48,7 @@ def _cast(array: np.ndarray, precision: Precision) -> np.ndarray:
 
 
 def suggest_precision(parameters: int) -> Precision:
-    """The precision that a model of so many parameters is written in."""
+    """The precision to write a model in, by its number of parameters."""
     return "float32" if parameters <= FLOAT32_UP_TO else "float16"
 
 

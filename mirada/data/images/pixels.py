@@ -115,6 +115,7 @@ def without_alpha(pixels: Pixels) -> Pixels:
 
 
 def is_grey(pixels: Pixels) -> bool:
+    """Whether an image has one channel, or equal ones."""
     return pixels.shape[-1] == 1 or bool((pixels == pixels[..., :1]).all())
 
 

@@ -48,7 +48,7 @@ class Forecast(Drawable, Prediction):
     """The times of the steps; +1, +2, … if the table has none."""
     mean: Numbers = field(repr=False)  # [H, C] over all simulated paths
     intervals: Intervals = field(repr=False)
-    """By percent: lower and upper bounds [H, C] that hold so many of the paths at each step."""
+    """Lower and upper bounds [H, C] by the percentage of paths between them at each step."""
     history: Numbers = field(repr=False)  # [N, C]
     history_times: list[str] | None = field(repr=False)
 
@@ -229,7 +229,7 @@ class ForecastingModel(Model):
 
 
 def _summary(paths: Numbers) -> tuple[Numbers, dict[int, tuple[Numbers, Numbers]]]:
-    """The mean of paths [O, S, H, C], and the intervals that hold so many percent of them: [O, H, C] each."""
+    """The mean of paths [O, S, H, C], and the bounds of the intervals that hold 80 and 95% of them, [O, H, C]."""
     intervals = {}
     for percent in PERCENTS:
         lower, upper = np.quantile(paths, [0.5 - percent / 200, 0.5 + percent / 200], axis=1)

@@ -63,6 +63,7 @@ class Series:
 
 
 def fingerprint_of(values: Numbers, *names: str) -> str:
+    """A hash of the numbers and the names of a series."""
     found = hashlib.sha256(repr((names, values.shape)).encode())
     found.update(np.ascontiguousarray(values).tobytes())
     return found.hexdigest()

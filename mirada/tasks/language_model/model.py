@@ -88,7 +88,7 @@ def _collate(starts: Sequence[Sequence[int]], prefixes: Sequence[Sequence[int]])
 
 
 def passages(ids: list[int], most: int) -> list[list[int]]:
-    """Evenly spaced passages of a text with at most so many ids; one with all of them if that is enough."""
+    """Evenly spaced passages of a text with at most `most` ids in all; the whole text if it is short enough."""
     if len(ids) <= most:
         return [ids]
     length = max(1, most // PASSAGES)
@@ -123,7 +123,7 @@ class LanguageModel(GenerativeModel):
     # ── generation ────────────────────────────────────────────────────────────────────────────────────────────────
 
     def generate(self, prompt: str = "", *, tokens: int = 200, **decode: Unpack[DecodeOptions]) -> Continuation:
-        """Continue a prompt by at most so many tokens. `decode`: see `DecodeOptions`.
+        """Continue a prompt by at most `tokens` tokens. `decode`: see `DecodeOptions`.
 
         Units of the prompt that the vocabulary does not have are read as <unk>: see `Continuation.notes`.
         """

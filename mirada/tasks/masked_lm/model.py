@@ -268,6 +268,6 @@ def split_at(ids: list[int], mark: int | None) -> list[list[int]]:
 
 
 def _spread(dev: list[str], tokens: int) -> list[str]:
-    """All documents, reordered so that the first ones, about so many tokens, are evenly spaced."""
+    """All documents, reordered so that the first ones, with about `tokens` tokens, are evenly spaced."""
     stride = max(1, sum(map(len, dev)) // (4 * tokens))  # about four characters a token
     return [document for start in range(stride) for document in dev[start::stride]]

@@ -141,4 +141,5 @@ def cut(tokenizer: Tokenizer, sentences: Sequence[Sequence[str]]) -> list[tuple[
 
 
 def fingerprints(words: Iterable[str]) -> Hashes:
+    """A 64-bit hash of each word."""
     return np.fromiter(map(fingerprint, words), dtype=np.uint64)

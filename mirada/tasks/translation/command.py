@@ -229,7 +229,7 @@ def _check_kind(kind: str, lines: Options, catalogs: Options, documents: Options
 
 
 def _direction(model: TranslationModel, to: str | None, given: Input, out: Path | None, kind: str) -> str | None:
-    """The direction that is asked for; of two the one that suits the whole input, unless that arrives line by line."""
+    """The given direction, or else the one that suits the whole input, unless that arrives line by line."""
     if kind != "lines":
         model.languages(to)  # has to be named
     if to is not None or not model.directions.both:

@@ -107,7 +107,7 @@ class TranslationData(Preparation[Any]):
         return shown_fields(record.fields[:2])
 
     def read_examples(self, paths: Sequence[str], survey: Survey) -> Examples:
-        """A dev or test set; refused when it is in other languages than the data is said to be in."""
+        """Read a dev or test set, and refuse one in other languages than those declared."""
         files = self.open(paths)
         examples, passed = read_examples(files)
         survey.quality.notes += passed
@@ -182,7 +182,7 @@ class TranslationData(Preparation[Any]):
     def _check_languages(
         self, survey: Survey, name: str, votes: _Votes, count: int, examples: Sequence[Record] = ()
     ) -> None:
-        """Refuse what is in other languages than it is said to be in."""
+        """Refuse data in other languages than those declared."""
         mismatch = language.mismatch(votes, (self.data.source_language, self.data.target_language))
         if mismatch and self.checks.languages == "refuse":
             survey.refuse("languages", f"{name}: {mismatch}", "check.languages=keep", count, examples)
@@ -341,7 +341,7 @@ def read_examples(files: PairFiles) -> tuple[Examples, tuple[str, ...]]:
 
 
 def _enough_to_mask(survey: Survey) -> bool:
-    """Whether so many pairs have something to copy that a model can learn to."""
+    """Whether enough pairs have something to copy for a model to learn it."""
     every = max(1, len(survey) // MASK_SAMPLE)
     sample = (record.fields for _, record in survey.at(slice(None, None, every)))
     return every * sum(mask_pair(*fields[:2])[0] != fields[0] for fields in sample) >= ENOUGH_MASKED

@@ -164,6 +164,7 @@ GlossaryLike = str | Path | Mapping[str, str | Sequence[str] | None] | Glossary
 
 
 def open_glossary(given: GlossaryLike) -> Glossary:
+    """The glossary itself, or that of a file or a dictionary."""
     if isinstance(given, Glossary):
         return given
     if isinstance(given, Mapping):

@@ -179,7 +179,7 @@ class TranslationModel(Explaining, Looking, GenerativeModel):
         return found[0] if isinstance(texts, str) else found
 
     def _direction(self, to: str | None, texts: Sequence[str]) -> tuple[str | None, tuple[str, ...]]:
-        """The direction that is asked for or else suits the texts, with a note if it was guessed."""
+        """The given direction, or else the one that suits the texts, with a note that it was guessed."""
         if to is not None or not self.directions.both or not any(map(str.strip, texts)):
             return self.directions.find(to), ()
         to, note = self.directions.guess(texts)

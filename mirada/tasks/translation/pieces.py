@@ -217,6 +217,7 @@ class Cutter:
 
 
 def is_tag(text: str, span: Span) -> bool:
+    """Whether a span of a text is a tag: <b>, </a>."""
     return span.kind == "placeholder" and text[span.start] == "<"
 
 

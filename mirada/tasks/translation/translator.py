@@ -203,7 +203,7 @@ class Translator:
             waiting += reversed(halves)
 
     def _place(self, piece: Piece, sentence: str, words: int) -> int | None:
-        """Where to split a sentence: if the model cannot take it, or it has more than so many words (0: any number)."""
+        """Where to split a sentence that the model cannot take, or that has more than `words` words (0: no limit)."""
         if len(piece.ids) > self.longest:
             return anywhere(sentence, spans(sentence))
         return between_clauses(sentence, spans(sentence)) if 0 < words < len(sentence.split()) else None
