@@ -101,7 +101,7 @@ class TextCodec:
 
 
 class StreamDecoder:
-    """Writes ids as text as they come, holding back half a character until it is whole; all of it is `text_of`."""
+    """Decodes ids as they come, holding back half a character until it is whole; in all, it writes `text_of`."""
 
     def __init__(self, codec: TextCodec, before: Sequence[int] = ()):
         """`before` are the ids that stand before the first one."""
@@ -110,7 +110,7 @@ class StreamDecoder:
         self._waiting: list[int] = []
 
     def write(self, id: int) -> str:
-        """What can be read now."""
+        """The text that is complete with one more id."""
         self._waiting.append(id)
         text = self._text()
         if text.endswith("�") and self.codec.tokenizer.unit == "subwords":
@@ -119,7 +119,7 @@ class StreamDecoder:
         return text
 
     def end(self) -> str:
-        """What is left, half a character as it may be."""
+        """The rest of the text, even half a character."""
         text, self._waiting = self._text(), []
         return text
 
