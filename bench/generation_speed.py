@@ -57,7 +57,7 @@ def main() -> None:
 
 def compare(ours: Any, theirs: Any, order: Tensor, prompts: list[str]) -> None:
     """Continue the same prompts with both models, alternately."""
-    before = torch.tensor([ours.preprocessor.spelling.before(prompt) for prompt in prompts])  # [B, T]
+    before = torch.tensor([ours.preprocessor.codec.before(prompt) for prompt in prompts])  # [B, T]
     speeds: dict[str, list[float]] = {"mirada": [], "transformers": []}
     for round_ in range(ROUNDS):
         mine, seconds = timed(lambda: write(ours, prompts, before))

@@ -50,7 +50,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="mirada-bench-") as folder:
         bundle = ours(Path(folder), train, dev, threads)
         model = load(bundle, device="cpu")
-    training, held = (torch.tensor(model.preprocessor.spelling.read(text)) for text in (train, test))
+    training, held = (torch.tensor(model.preprocessor.codec.read(text)) for text in (train, test))
     peers = {rate: peer(training, model.preprocessor.tokenizer.size, rate) for rate in RATES}
     run = model.card["training"]
     mine = measure(our_scores(model.network), held)

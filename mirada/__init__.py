@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from mirada.tasks.translation.glossary import Glossary
     from mirada.tasks.translation.memory import TranslationMemory
     from mirada.tasks.translation.model import TranslationModel
-    from mirada.tasks.translation.translator import Translation
+    from mirada.tasks.translation.prediction import Translation
 
 _HOMES = {
     "CaptionModel": "mirada.tasks.captioning.model",
@@ -57,7 +57,7 @@ _HOMES = {
     "MiradaError": "mirada.errors",
     "Prediction": "mirada.predictions",
     "TaggingModel": "mirada.tasks.tagging.model",
-    "Translation": "mirada.tasks.translation.translator",
+    "Translation": "mirada.tasks.translation.prediction",
     "TranslationMemory": "mirada.tasks.translation.memory",
     "TranslationModel": "mirada.tasks.translation.model",
     "without": "mirada.parts",

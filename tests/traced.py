@@ -24,13 +24,13 @@ from mirada.tasks.forecasting.windows import Frame
 from mirada.tasks.image_classification.data import ImagePreprocessor
 from mirada.tasks.image_classification.model import ImageClassificationModel
 from mirada.tasks.language_model.model import LanguageModel
-from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor, Spelling
+from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor, TextCodec
 from mirada.tasks.masked_lm.data import MaskedLMPreprocessor
 from mirada.tasks.masked_lm.model import MaskedLanguageModel
 from mirada.tasks.tagging.model import TaggingModel
 from mirada.tasks.tagging.tags import TaggingPreprocessor
-from mirada.tasks.translation.data import TranslationPreprocessor
 from mirada.tasks.translation.model import TranslationModel
+from mirada.tasks.translation.preprocessor import TranslationPreprocessor
 
 TEXT = "El animal no cruzó la calle porque estaba demasiado cansado."
 STACKS = {"width": 8, "heads": 2, "encoder_layers": 2, "decoder_layers": 2, "feed_forward": 6, "max_length": 60}
@@ -84,8 +84,8 @@ def _tagger(name: str, labels: list[str], **settings: Any) -> Callable[[], Any]:
 
 
 def _writer(name: str, **settings: Any) -> Callable[[], Any]:
-    spelling = Spelling(tokenizer())
-    preprocessor = LanguageModelPreprocessor(spelling, np.ones(spelling.tokenizer.size, dtype=np.int64))
+    codec = TextCodec(tokenizer())
+    preprocessor = LanguageModelPreprocessor(codec, np.ones(codec.tokenizer.size, dtype=np.int64))
     return lambda: _model(LanguageModel, name, "language_model", preprocessor, settings, length=40)
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import random
 import sys
-import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
@@ -16,11 +14,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mirada.cli import app as cli
-from mirada.cli.answers import PATIENCE, formatted
-from mirada.cli.app import LOOK, app, listed, note, option, quiet, say
+from mirada.cli.answers import formatted
+from mirada.cli.app import LOOK, app, listed, note, option, say
 from mirada.cli.output import check_new, text_output
 from mirada.cli.predict import load
-from mirada.console import Console, duration
+from mirada.cli.progress import Progress
 from mirada.errors import DataError, UsageError, counted
 
 if TYPE_CHECKING:
@@ -94,15 +92,15 @@ def align(
     check_new(out, "--out")
     check_linking(by, links, threshold, layer, head, row)
     if heads and by != "attention":
-        raise UsageError(f"--heads: is about attention; leave it out, or --by {by}")
+        raise UsageError("--heads: is about attention; leave it out, or take --by attention")
     model = load(bundle, device, threads, TranslationModel)
     aligner = Aligner(model, word_breaks, to)  # type: ignore[arg-type]  # refuses what it does not know
     places = _place(layer), _place(head)
     aligner.among(*places, row)
     files = _open(model, pairs, source, target or [], from_, to, listed(columns))
-    given = _Given(files, gold, aligner.breaks)
+    given = _Pairs(files, gold, aligner.breaks)
     linking = links or "grow"
-    with text_output(out) as sink, _progress(given, out is not None or not sys.stdout.isatty()) as report:
+    with text_output(out) as sink, Progress(given, out is not None or not sys.stdout.isatty()) as progress:
         reading = ranking = None
         if by == "attention":
             sample = given.sample
@@ -114,7 +112,8 @@ def align(
             how = f", chosen on a sample of {counted(ranking.pairs, 'pair')}: {ranking}" if ranking else ""
             note(f"mirada: aligned by {reading}{how}")
         shown = out is not None or not (gold or heads)
-        for alignment in given.scored(aligner.align(given.pairs(), reading, linking, threshold, report)):  # type: ignore[arg-type]
+        progress.start(0)
+        for alignment in given.scored(aligner.align(given.pairs(), reading, linking, threshold, progress)):  # type: ignore[arg-type]
             if shown:
                 sink.write(formatted(alignment, json_) + "\n")
     given.say_problems()
@@ -123,7 +122,7 @@ def align(
 
 
 def _place(given: str | None) -> int | str | None:
-    """A layer or head as a number; what is none is refused later, with what there is."""
+    """A layer or head as a number; other text is refused later."""
     return int(given) if given is not None and given.isdecimal() else given
 
 
@@ -162,12 +161,13 @@ def _check_source(model: TranslationModel, from_: str | None, own: tuple[str | N
 
 
 @dataclass
-class _Given:
+class _Pairs:
     """The pairs of files with their gold alignments: read once to count them and to take a sample, then to align."""
 
     files: PairFiles
     gold: Path | None
     breaks: Breaks
+    unit: str = "pairs"
     total: int = 0
     sample: list[tuple[Pair, Gold]] = field(default_factory=list)
 
@@ -250,19 +250,3 @@ class _Given:
             say(f"mirada: {problem}; its line is left empty")
         if len(self._problems) > NAMED:
             say(f"mirada: {counted(len(self._problems) - NAMED, 'more line')} left empty likewise")
-
-
-@contextmanager
-def _progress(given: _Given, shown: bool) -> Iterator[Callable[[int], None]]:
-    """Shows how many pairs are done, from the time on that a person would ask."""
-    began: list[float] = []
-    with Console() as console:
-
-        def report(done: int) -> None:
-            began.append(time.monotonic()) if not began else None
-            seconds = time.monotonic() - began[0]
-            if shown and seconds > PATIENCE and not quiet():
-                left = duration((given.total - done) / (done / seconds))
-                console.passing(f"{done:,} of {given.total:,} pairs, {done / seconds:,.1f} pairs/s, {left} left")
-
-        yield report

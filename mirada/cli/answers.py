@@ -17,19 +17,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from mirada.cli.app import quiet, say
-from mirada.cli.input import Given
+from mirada.cli.app import say
+from mirada.cli.input import Input
 from mirada.cli.output import cannot_write, check_new, standard_output
-from mirada.console import Console, duration
+from mirada.cli.progress import Progress
 from mirada.errors import Interrupted, MiradaError, UsageError
 from mirada.files import sync_folder, write_text
 from mirada.predictions import Prediction
 
 SAVE_SECONDS = 1.0
 """How often the state of the file is recorded; a kill loses the work since then."""
-
-PATIENCE = 2.0
-"""Seconds before progress is shown; most jobs are done by then."""
 
 Job = dict[str, Any]
 """What decides the predictions besides the input: the verb, the bundle, the options."""
@@ -72,7 +69,7 @@ def job_of(verb: str, bundle: Path, **options: Any) -> Job:
 
 
 def write_answers(
-    given: Given,
+    given: Input,
     out: Path | None,
     job: Job,
     predict: Predict,
@@ -88,7 +85,7 @@ def write_answers(
     for _ in predict(Lines([])):  # wrong options are refused before anything is written
         pass
     answers = _Answers() if out is None else _Partial(out, {**job, "json": json_}, finish)
-    progress = _Progress(given, shown=out is not None or not sys.stdout.isatty())
+    progress = Progress(given, shown=out is not None or not sys.stdout.isatty())
     try:
         with answers, progress:
             for chunk in answers.remaining(given):
@@ -101,10 +98,10 @@ def write_answers(
                 answers.add(chunk, rows, sum(prediction.problem is not None for prediction in predictions))
             answers.finish()
     except KeyboardInterrupt:
-        raise Interrupted(f"interrupted after {progress.far(answers.state.done)}{answers.hint()}") from None
+        raise Interrupted(f"interrupted after {progress.position(answers.state.done)}{answers.hint()}") from None
     except MiradaError:
         if hint := answers.hint():
-            say(f"mirada: stopped after {progress.far(answers.state.done)}{hint}")
+            say(f"mirada: stopped after {progress.position(answers.state.done)}{hint}")
         raise
     return answers.state.failed
 
@@ -137,7 +134,8 @@ class _State(NamedTuple):
     """A chained digest of all inputs that are done."""
 
 
-def _mixed(digest: str, inputs: list[str]) -> str:
+def _chained(digest: str, inputs: list[str]) -> str:
+    """A digest of a digest and the inputs that follow."""
     for text in inputs:
         digest = hashlib.sha256(f"{digest}\n{text}".encode("utf-8", "surrogatepass")).hexdigest()
     return digest
@@ -154,18 +152,18 @@ class _Answers:
     def __exit__(self, *_: object) -> None:
         return
 
-    def remaining(self, given: Given) -> Iterator[list[str]]:
+    def remaining(self, given: Input) -> Iterator[list[str]]:
         """The chunks of the input that are still to do."""
         return iter(given)
 
     def add(self, chunk: list[str], rows: list[str], failed: int) -> None:
         """Write the predictions for a chunk."""
-        before, digest = self.state, _mixed(self.state.digest, chunk)
+        before, digest = self.state, _chained(self.state.digest, chunk)
         size = before.size + self.write("".join(rows))
         self.state = _State(before.done + len(chunk), before.answered + len(rows), before.failed + failed, size, digest)
 
     def write(self, text: str) -> int:
-        """Write a text; returns its size in bytes."""
+        """Write a text; returns its size in the output."""
         self._sink.write(text)
         self._sink.flush()
         return len(text)
@@ -224,12 +222,12 @@ class _Partial(_Answers):
         except OSError as error:
             raise cannot_write("--out", self.out, error) from None
 
-    def remaining(self, given: Given) -> Iterator[list[str]]:
+    def remaining(self, given: Input) -> Iterator[list[str]]:
         skip, digest = self.state.done, _State().digest
         for chunk in given:
             rest = chunk[skip:]
             if skip:
-                digest = _mixed(digest, chunk[:skip])
+                digest = _chained(digest, chunk[:skip])
                 skip = max(0, skip - len(chunk))
                 if not skip:
                     self._check_input(digest)
@@ -305,49 +303,3 @@ class _Partial(_Answers):
             f"--out {self.out}: {self.partial} has {self.state.done:,} answers to {what}; finish it with the command "
             "that began it, delete it, or choose another name"
         )
-
-
-class _Progress:
-    """Shows what is done, the speed and the time left on standard error, unless --quiet."""
-
-    def __init__(self, given: Given, shown: bool = True):
-        self.given = given
-        self.shown = shown and not quiet()
-        self._console = Console()
-        self._live = False
-        self._began = time.monotonic()
-        self._first: int | None = None
-        self._done = 0
-
-    def __enter__(self) -> _Progress:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._live:
-            self._console.__exit__(None, None, None)
-
-    def start(self, done: int) -> None:
-        """Start a chunk, after `done` inputs."""
-        if self._first is None:
-            self._first, self._began = done, time.monotonic()
-        self._done = done
-        self(0)
-
-    def __call__(self, more: int) -> None:
-        """Report that so many of this chunk are done."""
-        seconds = time.monotonic() - self._began
-        if not self.shown or seconds < PATIENCE:
-            return
-        if not self._live:
-            self._console.__enter__()
-            self._live = True
-        total, done = self.given.total, self._done + more
-        done = min(done, total) if total else done
-        speed = (done - (self._first or 0)) / seconds
-        left = f", {duration((total - done) / speed)} left" if total and speed else ""
-        self._console.passing(f"{self.far(done)}, {speed:,.1f} {self.given.unit}/s{left}")
-
-    def far(self, done: int) -> str:
-        """How many of how many are done, in words."""
-        total = self.given.total
-        return f"{done:,} of {total:,} {self.given.unit}" if total else f"{done:,} {self.given.unit}"

@@ -25,7 +25,7 @@ PANELS = (TRAIN, USE, LOOK, DATA, EXCHANGE, OTHER) = (
 
 option = partial(typer.Option, show_default=False)
 argument = partial(typer.Argument, show_default=False)
-"""Those whose default goes without saying."""
+"""Options and arguments whose help does not show a default."""
 
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show how long each step takes.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only results and errors.")]
@@ -123,6 +123,7 @@ Threads = Annotated[
 Device = Annotated[str | None, typer.Option(help="Device to compute on: auto, cpu, cuda, …", show_default="auto")]
 From = Annotated[str | None, option("--from", help="Source language: es")]
 To = Annotated[str | None, option("--to", help="Target language: en")]
+Into = Annotated[str | None, option("--to", help="The language to translate into, for a model of several directions.")]
 Task = Annotated[
     str | None,
     typer.Option(

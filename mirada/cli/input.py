@@ -15,7 +15,7 @@ READ = 2**16
 """The most bytes of standard input that are read at a time."""
 
 
-class Given:
+class Input:
     """The user's input in chunks. Lines of standard input are yielded as soon as they arrive."""
 
     def __init__(
@@ -44,12 +44,13 @@ class Given:
         return _count_lines(self.file) if self.file is not None and self.file.is_file() else None
 
     def __iter__(self) -> Iterator[list[str]]:
+        from mirada.data.checks import has_invalid_bytes
         from mirada.data.corpus import batched
         from mirada.data.text import lines
 
         if self.texts:
             for number, text in enumerate(self.texts, 1):
-                if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+                if has_invalid_bytes(text):
                     raise UsageError(f"text {number} has bytes that are not UTF-8; set your terminal to UTF-8")
             return batched(self.texts, CHUNK)
         return batched(lines(self.file), CHUNK) if self.file is not None else _arriving()
@@ -97,11 +98,11 @@ def _decoded(raw: list[bytes], number: int) -> Iterator[list[str]]:
 
 
 def _count_lines(path: Path) -> int:
-    """The number of lines of a text file, plain or gzipped."""
-    from mirada.data.text import faults_named, opened
+    """The number of lines of a text file, plain or gzipped, in UTF-8 or UTF-16."""
+    from mirada.data.text import faults_named, opened_text
 
     count, last = 0, b"\n"
-    with faults_named(path), opened(path) as stream:
+    with faults_named(path), opened_text(path) as stream:
         while block := stream.read(2**20):
             count, last = count + block.count(b"\n"), block[-1:]
     return count + (last != b"\n")

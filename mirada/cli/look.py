@@ -11,14 +11,13 @@ from typing import Annotated, Any
 
 import typer
 
-from mirada.cli.app import LOOK, Beam, Bundle, Device, Threads, Without, app, argument, listed, note, option, say
+from mirada.cli.app import LOOK, Beam, Bundle, Device, Into, Threads, Without, app, argument, listed, note, option, say
 from mirada.cli.output import check_new
 from mirada.cli.predict import load, switched_off
 from mirada.errors import UsageError
 
 Text = Annotated[str, argument(help="One sentence; for a model of images the file of one.")]
 Target = Annotated[str | None, option(help="Look at this translation, or caption, instead of the model's own.")]
-To = Annotated[str | None, option(help="The language to translate into, for a model of several directions.")]
 
 
 @app.command(panel=LOOK)
@@ -50,7 +49,7 @@ def attend(
         ),
     ] = None,
     without: Without = None,
-    to: To = None,
+    to: Into = None,
     beam: Beam = None,
     threads: Threads = None,
     device: Device = None,
@@ -146,7 +145,7 @@ def trace(
     ] = None,
     json_: Annotated[bool, typer.Option("--json", help="Print the tokens, paths, axes and shapes as JSON.")] = False,
     without: Without = None,
-    to: To = None,
+    to: Into = None,
     beam: Beam = None,
     threads: Threads = None,
     device: Device = None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from mirada.cli import app as cli
 from mirada.cli.answers import job_of, write_answers
 from mirada.cli.app import DATA, app, argument, listed, note, option, say
-from mirada.cli.input import CHUNK, Given
+from mirada.cli.input import CHUNK, Input
 from mirada.cli.output import cannot_write, check_new
 from mirada.cli.predict import load
 from mirada.errors import UsageError
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from mirada.tasks.translation.model import TranslationModel
     from mirada.tasks.translation.synthesis import Item
 
-Into = Annotated[str | None, option("--to", help="The language to translate into, for a model of both directions.")]
 NewFile = Annotated[Path | None, option(help="The new file of pairs (TSV).")]
 
 
@@ -28,7 +28,7 @@ def backtranslate(
     bundle: Annotated[Path, argument(help="A translator of the opposite direction: en-es, to train es-en.")],
     files: Annotated[list[Path], argument(help="Text in the target language, a sentence a line, plain or gzipped.")],
     out: NewFile = None,
-    to: Into = None,
+    to: cli.Into = None,
     beam: cli.Beam = None,
     sample: Annotated[bool, option("--sample", help="Sample instead of beam search: more varied sources.")] = False,
     temperature: cli.Temperature = None,
@@ -71,7 +71,7 @@ def distill(
     bundle: Annotated[Path, argument(help="The teacher: a translator, or an ensemble of several (a+b).")],
     pairs: Annotated[list[Path], argument(help="Sentence pairs, in any format that `train` reads.")],
     out: NewFile = None,
-    to: Into = None,
+    to: cli.Into = None,
     originals: Annotated[bool, option("--originals", help="Write the pairs themselves, too.")] = False,
     columns: cli.Columns = None,
     beam: cli.Beam = None,
@@ -115,7 +115,7 @@ def _check_out(out: Path | None, example: str) -> None:
 
 
 def _direction(model: TranslationModel, to: str | None, texts: list[str]) -> str | None:
-    """The direction that is asked for, or else suits the texts."""
+    """The given direction, or else the one that suits the texts."""
     if to is not None or not model.directions.both:
         return model.directions.find(to)
     way, remark = model.directions.guess(texts)
@@ -123,19 +123,17 @@ def _direction(model: TranslationModel, to: str | None, texts: list[str]) -> str
     return way
 
 
-class _Items(Given):
+class _Items(Input):
     """Texts to translate, as lines of JSON that say where each comes from."""
 
     def __init__(self, items: Callable[[], Iterable[Item]]):
         super().__init__([], None)
         self._items = items
 
-    @property
+    @cached_property
     def total(self) -> int:
         """All of them; reading takes next to no time beside translating."""
-        if not hasattr(self, "_total"):
-            self._total = sum(1 for _ in self._items())
-        return self._total
+        return sum(1 for _ in self._items())
 
     def __iter__(self) -> Iterator[list[str]]:
         from mirada.data.corpus import batched

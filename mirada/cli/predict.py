@@ -16,7 +16,7 @@ import typer
 from mirada.cli import app as cli
 from mirada.cli.answers import Job, Lines, Predict, formatted, job_of, write_answers
 from mirada.cli.app import USE, Program, app, argument, listed, say
-from mirada.cli.input import Given
+from mirada.cli.input import Input
 from mirada.cli.output import check_new
 from mirada.errors import UsageError
 from mirada.predictions import Prediction
@@ -24,10 +24,10 @@ from mirada.predictions import Prediction
 __all__ = ["Lines", "answer", "evaluate", "load", "predicts", "switched_off"]
 
 Function = Callable[..., Iterable[Prediction]]
-"""From a model, `Lines` and the verb's own options to predictions."""
+"""Makes predictions from a model, `Lines`, and the verb's own options."""
 
 _VERBS: dict[str, dict[str, tuple[Function, dict[str, Any]]]] = {}
-"""By verb and task: the function, and how its input is read."""
+"""The function of each verb and task, and how its input is read."""
 
 
 def predicts(app: Program, task: str, **reading: Any) -> Callable[[Function], Function]:
@@ -35,7 +35,7 @@ def predicts(app: Program, task: str, **reading: Any) -> Callable[[Function], Fu
 
     It gets the arguments and options that all such verbs have: the bundle, texts, --file, --out, --as-text, --json,
     --threads, --device. Tasks may share a verb: the bundle decides whose function is called. `reading` are options of
-    `Given`: what else than text a --file may be, and what the lines are called.
+    `Input`: what else than text a --file may be, and what the lines are called.
     """
 
     def register(function: Function) -> Function:
@@ -74,7 +74,7 @@ def _command(verb: str) -> Callable[..., None]:
         if task not in registered:
             raise wrong_verb(task, bundle)
         function, reading = registered[task]
-        given = Given(texts, file, as_text=as_text, **reading)
+        given = Input(texts, file, as_text=as_text, **reading)
         known = _options(function)
         for name, value in options.items():
             if name not in known and value != own[name].default:
@@ -120,7 +120,7 @@ def switched_off(names: str | None) -> Iterator[None]:
         yield
 
 
-def answer(given: Given, out: Path | None, job: Job, predict: Predict, json_: bool) -> None:
+def answer(given: Input, out: Path | None, job: Job, predict: Predict, json_: bool) -> None:
     """Write predictions for the input; the exit code is 1 if some inputs have none."""
     if write_answers(given, out, job, predict, json_=json_):
         raise typer.Exit(1)

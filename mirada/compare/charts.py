@@ -60,7 +60,7 @@ class Line:
     points: Sequence[tuple[float, float]]
     number: int | None = None
     hollow: frozenset[float] = frozenset()
-    """Where the marker is hollow, by x."""
+    """The values of x whose markers are hollow."""
 
 
 def colour(number: int) -> str:

@@ -18,7 +18,7 @@ from mirada.data.quality import Notify
 from mirada.tasks.task import Model, Prepared
 
 BATCH_TOKENS = 2048
-"""In every batch that a step is timed with: many rows of short sequences, few of long ones."""
+"""Tokens in every batch that a step is timed with: many rows of short sequences, few of long ones."""
 TIMED = 100
 """Dev examples that inference is timed with, at most."""
 CURVE_POINTS = 100
@@ -26,7 +26,7 @@ CURVE_POINTS = 100
 
 MAX_ROUNDS, MIN_ROUNDS = 7, 3
 ENOUGH_SECONDS = 30.0
-"""After so long, no further round begins once there are enough."""
+"""Seconds after which no further round begins, once there are enough."""
 
 Key = TypeVar("Key")
 

@@ -73,7 +73,7 @@ class Curves:
 
 @dataclass(frozen=True)
 class Baseline:
-    """What can be had without training: its scores, under the names that the models' have."""
+    """A method that needs no training: its scores, under the names that the models' have."""
 
     name: str
     scores: dict[str, float]
@@ -107,7 +107,7 @@ class ModelResult:
     by_length: list[LengthScore]
     curves: Curves | None
     predictions: list[Prediction]
-    """For the comparison's samples, in their order."""
+    """Its predictions for the comparison's samples, in their order."""
     details: dict[str, Any]
     """What the task's own sections show."""
 
@@ -143,7 +143,7 @@ class Comparison:
     seed: int
     decode: dict[str, Any]
     batch_tokens: int
-    """In each batch that `speed_by_length` was measured with."""
+    """Tokens in each batch that `speed_by_length` was measured with."""
     unit: str
     """What `inference_speed` counts: sentences, texts, forecasts."""
     timed: int
@@ -151,7 +151,7 @@ class Comparison:
     samples: list[Sample]
     baselines: list[Baseline]
     models: list[ModelResult]
-    """In the order they were named."""
+    """The compared models, in the order they were named."""
     software: dict[str, str]
 
     @property

@@ -92,7 +92,7 @@ class TaskReport:
         return int(model.score(model.sample(prepared.dev, most)).size)
 
     def batch(self, model: Model, prepared: Prepared, length: int, tokens: int) -> Batch | SequenceBatch | None:
-        """A training batch of about so many tokens in sequences of one length; None leaves out speed by length."""
+        """A training batch of about `tokens` tokens in sequences of one length; None leaves out speed by length."""
         return None
 
     def paths(self, model: Model) -> dict[str, PathLength]:
@@ -123,7 +123,7 @@ class TaskReport:
         return found
 
     def baselines(self, models: Sequence[Any], prepared: Prepared) -> list[Baseline]:
-        """What can be had without training."""
+        """Methods that need no training, to compare the models with."""
         return []
 
     def details(self, model: Any, prepared: Prepared) -> dict[str, Any]:

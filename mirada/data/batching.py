@@ -15,8 +15,11 @@ from mirada.data.corpus import Corpus
 
 
 def by_length(source: npt.NDArray[np.int32], target: npt.NDArray[np.int32], order: Rows) -> Rows:
-    """`order` sorted by target length, then by source length: up for even target lengths and down for odd ones,
-    so that neighbours stay alike where the target length changes. Equal lengths keep their order."""
+    """Sort the rows `order` by target length, then by source length; equal lengths keep their order.
+
+    Source lengths go up for even target lengths and down for odd ones, so that neighbours stay alike where the target
+    length changes.
+    """
     s, t = source[order], target[order]
     return order[np.lexsort((np.where(t % 2, -s, s), t))]
 

@@ -15,7 +15,7 @@ from mirada.data.placeholders import found, key
 from mirada.data.records import AnyRecord
 
 LONGEST_TEXT = 20_000
-"""Characters in a sentence, beyond which it is left out without trying to tokenize it."""
+"""The most characters of a sentence; a longer one is left out without trying to tokenize it."""
 
 Action = Literal["drop", "keep"]
 
@@ -42,7 +42,7 @@ REASONS = {
     "nested_folder": "folders inside a class's folder",
     "unreadable": "files that cannot be opened",
     "empty_file": "empty files",
-    "not_image": "files that are no images",
+    "not_image": "files that are not images",
     "too_large": "images of too many megapixels",
     "bit_depth": "images of over 16 bits a pixel",
     "damaged": "images that are damaged or cut short",
@@ -113,7 +113,7 @@ def of_one(reason: str, noun: str = "pair") -> str:
 
 
 class CheckConfig(Section):
-    """What training does about doubtful pairs: drop leaves them out, keep learns from them all the same."""
+    """What training does about doubtful pairs: drop leaves them out, keep learns from them anyway."""
 
     languages: Literal["refuse", "keep"] = "refuse"
     """What to do about data whose columns are swapped, or one of which is in a third language."""
@@ -140,7 +140,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _BAD_DECODING = re.compile(r"Ã[\x80-\xbf¡-¿]|Â[\xa0-\xbf]|â€[\x80-\xbf™œ“”˜¦]?|ï»¿|\ufffd")
 _SHORT = 30
-"""Characters below which lengths say nothing: "Sí." may well be "Yes, of course."."""
+"""Characters below which lengths are not compared: "Sí." may well be "Yes, of course."."""
 
 
 def fault(record: AnyRecord, longest: int) -> str:
@@ -201,7 +201,7 @@ _HOLDS = re.compile(r"[\d%{}<>&@]|://|www\.", re.IGNORECASE)
 
 
 def _may_hold(text: str) -> bool:
-    """A quick look, since most sentences hold nothing that has to be kept."""
+    """Whether a text may hold something to be kept: a quick test that most sentences fail."""
     return _HOLDS.search(text) is not None
 
 

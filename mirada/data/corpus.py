@@ -101,12 +101,12 @@ class Corpus:
 
     @property
     def tokens(self) -> int:
-        """On both sides, with the end of every sentence."""
+        """The tokens on both sides, with the end of every sentence."""
         return len(self.source.ids) + len(self.target.ids) + 2 * len(self)
 
     @property
     def fingerprint(self) -> str:
-        """Of all ids in order, and so of the data and the tokenizer."""
+        """A hash of all ids in order, which identifies the data and the tokenizer."""
         return self.about.fingerprint
 
 
@@ -122,9 +122,11 @@ def write_corpus(
     too_long: Callable[[Item, int], None] = lambda place, tokens: None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Corpus:
-    """Tokenize the pairs into `folder`. Each comes with its place: one that has over `longest` tokens on a side is left
-    out, and `too_long(place, tokens)` is called. The ids `before(place)` are put before a source, beyond that length.
-    Unless a side has an encoder, it is ids already."""
+    """Tokenize pairs into `folder`. A side without an encoder consists of ids already.
+
+    Each pair comes with its place. If it has over `longest` tokens on a side, it is left out, and
+    `too_long(place, tokens)` is called. The ids `before(place)` are put before a source, and not counted in its length.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "corpus.json").unlink(missing_ok=True)
     dtype: np.dtype[Any] = np.dtype(np.uint16 if vocabulary <= 65_536 else np.uint32)
@@ -182,7 +184,7 @@ class _SideWriter:
 
     @property
     def digest(self) -> str:
-        """Of what was written; it does not depend on how many sentences were added at a time."""
+        """A hash of what was written, however many sentences were added at a time."""
         return "".join(digest.hexdigest() for digest in self._digests)
 
     def __enter__(self) -> _SideWriter:

@@ -27,7 +27,7 @@ from mirada.former_names import current_report
 from mirada.parsing import Malformed, check, read_json
 
 LARGE_FILE = 256 * 2**20
-"""Bytes that a dev set or a series has at most."""
+"""The most bytes of a dev set or a series."""
 UNCHECKED = ("prepared.json", "excluded.tsv")
 """The report itself, and a list that is for people."""
 
@@ -57,6 +57,7 @@ class FolderFiles(Mapping[str, bytes]):
 
 
 def is_prepared(folder: Path) -> bool:
+    """Whether a folder holds finished data."""
     return os.path.lexists(folder / "prepared.json")
 
 
@@ -121,7 +122,9 @@ def open_array(path: Path, dtype: type[np.generic], shape: tuple[int, ...] = ())
         rows = max(0, size - len(header)) // row
         header = _header(kind, (rows, *shape))
         if len(header) + rows * row != size or file.read(len(header)) != header:
-            raise DataError(f"{path}: is damaged (it is no array of {'×'.join(map(str, ('N', *shape)))} {kind.name})")
+            raise DataError(
+                f"{path}: is damaged (it is not an array of {'×'.join(map(str, ('N', *shape)))} {kind.name})"
+            )
     if not rows:
         return np.zeros((0, *shape), kind)
     found: npt.NDArray[Any] = np.memmap(path, kind, "r", offset=len(header), shape=(rows, *shape))
@@ -141,5 +144,5 @@ def open_numbers(path: Path, dtype: Any) -> npt.NDArray[Any]:
     with open_regular(path, DataError) as file:
         size = os.fstat(file.fileno()).st_size
     if size % kind.itemsize:
-        raise DataError(f"{path}: is damaged ({size:,} bytes are no whole number of {kind.name})")
+        raise DataError(f"{path}: is damaged ({size:,} bytes are not a whole number of {kind.name})")
     return np.memmap(path, kind, "r") if size else np.zeros(0, kind)

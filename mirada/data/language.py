@@ -17,7 +17,7 @@ from mirada.data.text import shown_text
 SAMPLE = 500
 """Texts that are looked at to tell the language of many."""
 MIN_LETTERS = 20
-"""Below so many letters nobody can tell."""
+"""Letters below which a text is too short to identify its language."""
 SURE = 0.7
 """Probability from which a line counts as identified; one in a thousand right lines of short sentences is misjudged."""
 
@@ -90,7 +90,7 @@ def which(texts: Sequence[str], tags: tuple[str, str]) -> str | None:
 
 
 def votes(texts: Iterable[str]) -> Counter[str]:
-    """How many of the texts are in which language, those left out that nobody can tell."""
+    """How many of the texts are in which language; texts that cannot be identified are left out."""
     return Counter(language for text in texts if (language := guess(text)))
 
 
@@ -101,7 +101,7 @@ def majority(votes: Counter[str]) -> str | None:
 
 
 def mismatch(votes: tuple[Counter[str], Counter[str]], languages: tuple[str | None, str | None]) -> str:
-    """Why data is not in the languages it is said to be in, and the way out; nothing unless that is beyond doubt."""
+    """Why data is not in its declared languages, and the way out; empty unless that is beyond doubt."""
     source, target = (primary(tag) if tag and known(tag) else None for tag in languages)
     if source == target:
         return ""

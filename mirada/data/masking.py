@@ -50,7 +50,7 @@ _SPAN = re.compile(
 _QUICK = re.compile(
     rf"[@<&%{{_\\/#\ue000-\uf8ff{_EMOJI}]|[$€£¥]\d|\d(?:\d|[%€£]|[.,:'’·٫٬–-]\d|[A-Z])|[A-Z]-?\d|\.[a-z]|[Ww]{{3}}"
 )
-"""What a text with a span must have: most have nothing of it."""
+"""What every text with a span matches, and most others do not."""
 _CLOCK = re.compile(r"\d{1,2}[AP]M")
 _NAME = re.compile(r"(?<![\w'’-])[^\W\d_][^\W\d_'’-]{2,}(?![\w-])(?!['’](?!s\b))")
 
@@ -118,7 +118,7 @@ class Masked:
 
 
 def mask(text: str, found: Sequence[Span], tags: Sequence[str] = ()) -> Masked:
-    """The text with markers for its first spans, as many as there are markers; the first tags become `tags`."""
+    """Replace the first spans of a text by markers, until these run out, and its first tags by `tags`."""
     chosen, kept = [], list[str]()
     markers, left = iter(MARKERS), list(tags)[::-1]
     for span in found:
@@ -187,7 +187,7 @@ def _first(text: str, found: Sequence[Span], kept: Counter[str]) -> list[Span]:
 
 
 def _drawn(count: int, number: int) -> str:
-    """So many different markers, in an order that depends on the number."""
+    """`count` different markers, in an order that depends on the number."""
     left, drawn = list(MARKERS), ""
     for _ in range(count):
         number, place = divmod(number, len(left))

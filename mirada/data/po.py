@@ -23,11 +23,11 @@ from mirada.data.text import (
 from mirada.errors import DataError
 
 LARGEST = 256 * 2**20
-"""Bytes in a catalog, unpacked, beyond which it is taken for something else."""
+"""The most bytes of a catalog, unpacked; a larger file is taken for something else."""
 HEAD = 2**16
 """Bytes at the beginning of a PO file in which its header is looked for."""
 MAX_FORMS = 20
-"""Plural forms, beyond which a header is not believed; languages have one to six."""
+"""The most plural forms that a header may declare; languages have one to six."""
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -80,7 +80,7 @@ class Entry:
         return not self.source and not {"msgctxt", "msgid_plural"} & self.texts.keys()
 
     def has_place_for(self, keyword: str) -> bool:
-        """Whether a text may follow those that are there."""
+        """Whether a text with this keyword may come next."""
         if keyword == "msgctxt":
             return not self.texts
         if keyword == "msgid":
@@ -92,7 +92,7 @@ class Entry:
 
 
 def singular_form(count: int) -> int | None:
-    """Which of so many plural forms is the one for a single thing.
+    """Which of `count` plural forms is the one for a single thing.
 
     A convention, since the rule in Plural-Forms is a program, and no program from a file is run: with one form none,
     with six (Arabic) the second, else the first.
@@ -252,7 +252,7 @@ class Catalog:
     """A PO file whose gaps can be filled.
 
     A gap is an entry whose msgstr, or every one of its plural forms, is empty. Entries that are obsolete, fuzzy with
-    a translation, or translated in part are none.
+    a translation, or translated in part are not gaps.
     """
 
     def __init__(self, path: StrPath):
@@ -332,7 +332,7 @@ class Catalog:
         return [line.encode(self.charset) for line in lines]
 
     def lacks(self, text: str) -> str:
-        """What is wrong with a translation that the catalog's charset cannot hold; nothing if it can."""
+        """Why a translation cannot be written in the catalog's charset; empty if it can."""
         alien = next((character for character in text if not self._can_hold(character)), None)
         if alien is None:
             return ""

@@ -156,7 +156,7 @@ class Preparation(Generic[Example]):
         return examples
 
     def example(self, record: Any) -> Example:
-        """A record as the model is evaluated on it."""
+        """A record as an example to evaluate the model on."""
         raise NotImplementedError
 
     def hold_out(self, survey: Survey) -> Mask:
@@ -177,7 +177,7 @@ class Preparation(Generic[Example]):
         raise NotImplementedError
 
     def tokenizer(self, survey: Survey, texts: Iterable[str], words: int | None = None, **options: Any) -> Any:
-        """The tokenizer of the base, or one that is learned from texts of so many words."""
+        """The tokenizer of the base, or one that is learned from texts with `words` words."""
         if self.base:
             return self.base.tokenizer
         config = self.built["tokenizer"]
@@ -295,11 +295,11 @@ class Preparation(Generic[Example]):
     # ── use ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def dev(self, prepared: Prepared) -> Any:
-        """What of the dev set the model is evaluated on."""
+        """The part of the dev set that the model is evaluated on."""
         return prepared.saved_dev
 
     def batches(self, prepared: Prepared, tokens: int, seed: int) -> Plan[Any]:
-        """The training set in batches of so many tokens."""
+        """The training set in batches of at most `tokens` tokens."""
         raise NotImplementedError
 
     @classmethod
@@ -339,7 +339,7 @@ class Prepared:
         return self.task.dev(self)
 
     def batches(self, tokens: int, seed: int) -> Any:
-        """The training set in batches of so many tokens: a `Plan`."""
+        """The training set in batches of at most `tokens` tokens: a `Plan`."""
         return self.task.batches(self, tokens, seed)
 
     def report(self) -> dict[str, Any]:

@@ -27,7 +27,7 @@ MAX_NAMES = 20_000
 MAX_KNOWN = 500_000
 """Distinct words that are remembered, those of the first texts first."""
 MAX_LETTERS = 100
-"""Small letters that are remembered, those of most words first."""
+"""The most lowercase letters that are remembered, those of most words first."""
 SAMPLED = 50
 """Sentences are counted in every fiftieth text."""
 SEVERAL = 1.5
@@ -72,11 +72,11 @@ class Profile:
     unseen: float = 1.0
     """The share of the words of a new text, names aside, that will be unknown."""
     letters: str = ""
-    """The small letters that words have."""
+    """The lowercase letters that words have."""
     names: dict[str, str] = field(default_factory=dict, repr=False)
-    """How words are usually written that have capital letters inside a sentence, by their form in small letters."""
+    """How words are usually written that have capital letters inside a sentence, by their lowercase form."""
     known: bytes = field(default=b"", repr=False)
-    """A hash of 32 bits for each word that occurs, in small letters, in ascending order."""
+    """A hash of 32 bits for each word that occurs, in lower case; in ascending order."""
 
     # ── files ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -159,7 +159,7 @@ class Profile:
         return sum(map(self.knows, words)) / len(words) if words else 1.0
 
     def sentence_case(self, text: str) -> str:
-        """A sentence as it is usually written: small letters, but for names and its beginning."""
+        """A sentence as it is usually written: in lower case, but for names and its beginning."""
         plain = _WORD.sub(lambda found: self._usual(found[0]), text)
         first = _WORD.search(plain)
         if first is None:
@@ -252,7 +252,7 @@ def _unseen(forms: Counter[str]) -> float:
 
 
 def _letters(forms: Counter[str]) -> str:
-    """The small letters, those of most words first."""
+    """The lowercase letters, those of most words first."""
     counts = Counter(letter for form in forms for letter in set(form) if letter.islower())
     return "".join(letter for letter, _ in sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:MAX_LETTERS])
 

@@ -31,7 +31,7 @@ class Finding:
     training: str
     """What training does about them: REFUSES, LEAVES_OUT or KEEPS."""
     setting: str = ""
-    """What to set to have it otherwise; empty where nothing can be set."""
+    """The setting that changes that; empty if there is none."""
     count: int = 0
     of: int = 0
     """How many were looked at, where only a sample was."""
@@ -97,7 +97,7 @@ class QualityReport:
         }
 
     def as_text(self, examples: bool = True) -> str:
-        """For a person: what was read, what is left out, what to look at."""
+        """The report for a person: what was read, what is left out, what to look at."""
         shown = self.files if len(self.files) <= 10 else self.files[:8]
         out = [f"{name}: {about}; {count:,} {self.nouns}" for name, about, count in shown]
         if len(shown) < len(self.files):

@@ -15,7 +15,7 @@ class Report:
     held_out: bool = False
     """Whether the dev set was held out of the data."""
     words: int = 0
-    """In what is learned from."""
+    """Running words of the training set."""
     vocabulary: int = 0
     excluded: dict[str, int] = field(default_factory=dict)
     """How many records were left out, by reason (`checks.REASONS`)."""

@@ -4,7 +4,7 @@ A sentence ends
 
 - at a line break;
 - after 。！？ and the like, with or without a space;
-- after . ! ? … and the like, where white space follows and then what can begin a sentence: no small letter, except
+- after . ! ? … and the like, where white space follows and then what can begin a sentence: no lowercase letter, except
   after ! and ?, or in a line that begins with one itself. A full stop after a title, an abbreviation, an initial or
   the number of an item ends none.
 
@@ -36,7 +36,7 @@ _BEYOND_NUMBER = re.compile(
     r"(?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember|Jahrhundert)\b"
 )
 
-# All without their last full stop, in small letters.
+# All without their last full stop, in lower case.
 _TITLES = """mr mrs ms mx dr drs prof st ste sr sra sres sras srta dra dras dña rev hon lt cpt capt cmdr sgt lic arq
 excmo excma ilmo ilma rvdo hr frl mme mlle mgr dott avv exmo exma"""
 _INSIDE = "vs cf viz approx aprox resp incl excl ej bzw ggf evtl inkl exkl vgl avda ctra dpto depto"
@@ -75,7 +75,7 @@ def _without_abbreviations(line: str, ends: list[int], language: str | None) -> 
 
 
 def _next(line: str, place: int) -> int:
-    """Where the white space after a place ends."""
+    """The end of the white space after a place."""
     return place + len(line[place:]) - len(line[place:].lstrip())
 
 
@@ -89,7 +89,7 @@ def _ends(line: str) -> list[int]:
             if _is_end(line, ends[-1], mark, small):
                 ends.append(mark.end("closing"))
         elif not mark["quote"] or not mark["after"] or mark["after"].isspace() or mark["after"] in _OPENING:
-            ends.append(mark.end("wide"))  # else the sentence goes on after what it quotes
+            ends.append(mark.end("wide"))  # else the sentence continues after the quotation
     return ends[1:]
 
 

@@ -136,6 +136,7 @@ Paths = str | Path | Sequence[str | Path]
 
 
 def named(given: Paths) -> list[str]:
+    """Paths as a list of strings."""
     return [str(path) for path in ([given] if isinstance(given, (str, Path)) else given)]
 
 
@@ -220,7 +221,7 @@ class PairFiles(Sources):
                 raise self._and_others(place, error) from None
 
     def _and_others(self, place: int, error: DataError) -> DataError:
-        """The error about a file; of a folder, about all that cannot be read."""
+        """The error about a file, or about all files of its folder that cannot be read."""
         path = self.readers[place][0]
         if path not in self._folders:
             return error

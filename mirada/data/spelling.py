@@ -1,8 +1,8 @@
-"""Words that are misspelt, in texts to translate: read as the one known word that they can be meant for.
+"""Correct misspelt words of texts to translate: each is read as the only known word that it can be meant for.
 
     We left becuase it rained.  →  We left because it rained.
 
-A word in small letters that the training data does not have is read as another one if that is the only known word from
+A word in lower case that the training data does not have is read as another one if that is the only known word from
 which it differs by two letters swapped, one left out or one doubled. It is done where unknown words are rare enough:
 elsewhere most of them are spelt well, and new to the model.
 """

@@ -28,7 +28,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 def first_of(hashes: Hashes) -> Mask:
-    """Those that have not occurred before."""
+    """Mark the first occurrence of each."""
     order = np.argsort(hashes, kind="stable")
     found = np.ones(len(hashes), dtype=bool)
     ranked = hashes[order]
@@ -37,7 +37,7 @@ def first_of(hashes: Hashes) -> Mask:
 
 
 def contradicting(hashes: Hashes, numbers: Numbers) -> Mask:
-    """Those that occur with different classes."""
+    """Mark those that occur with different classes."""
     different, group = np.unique(hashes, return_inverse=True)
     least, most = np.full(len(different), numbers.max(initial=0)), np.zeros(len(different), dtype=np.int64)
     np.minimum.at(least, group, numbers)
@@ -46,7 +46,7 @@ def contradicting(hashes: Hashes, numbers: Numbers) -> Mask:
 
 
 def repeated(hashes: Hashes, numbers: Numbers | None = None) -> Mask:
-    """Those that have occurred before, with the same class if there are classes."""
+    """Mark those that have occurred before, with the same class if there are classes."""
     numbers = np.zeros(len(hashes), np.int64) if numbers is None else numbers
     order = np.lexsort((numbers, hashes))  # stable: of equal ones, the earliest is first
     found = np.zeros(len(hashes), dtype=bool)

@@ -69,7 +69,7 @@ class Stream:
 
     @property
     def fingerprint(self) -> str:
-        """Of all ids in order, and so of the data and the tokenizer."""
+        """A hash of all ids in order, which identifies the data and the tokenizer."""
         return self.about.fingerprint
 
 

@@ -30,13 +30,13 @@ TRAINING, HELD, DROPPED = range(3)
 
 
 def fingerprint(*texts: str) -> int:
-    """64 bits of one or more texts, the same on every machine."""
+    """A 64-bit hash of one or more texts, the same on every machine."""
     digest = hashlib.blake2b("\0".join(texts).encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest)
 
 
 def quick(*texts: str) -> int:
-    """64 bits of texts, to find equal ones in one process; another process has others."""
+    """A 64-bit hash of texts, to find equal ones within one process; it differs between processes."""
     return hash(texts) & 0xFFFF_FFFF_FFFF_FFFF
 
 
@@ -53,7 +53,7 @@ class Excluded:
             self._out.write(f"{file}\t{line or ''}\t{reason}\t{self._words(reason)}\n")
 
     def __str__(self) -> str:
-        """In brackets, for a message about too little data."""
+        """The counts in brackets, for a message about too little data."""
         reasons = ", ".join(f"{count:,} {self._words(reason)}" for reason, count in self.counts.items())
         return f" (left out: {reasons})" if reasons else ""
 
@@ -69,8 +69,7 @@ class Survey:
         notify: Notify,
         refuses: frozenset[str] | None = None,
     ):
-        """`refuses` are the reasons for refusing the data that are reported rather than raised, by `check`; None
-        raises them."""
+        """`refuses` are the reasons for refusing the data that are reported (`mirada check`); None raises them."""
         self._order = {reason: place for place, reason in enumerate({**REASONS, **task.reasons})}  # the gravest first
         self._bits = {reason: np.uint64(1 << place) for reason, place in self._order.items()}
         assert len(self._order) <= 64, "a record's doubts are the bits of one number"
@@ -128,7 +127,7 @@ class Survey:
         return np.frombuffer(keys, np.dtype(keys.typecode))
 
     def pop(self, number: int) -> npt.NDArray[Any]:
-        """A column that is needed no more."""
+        """Return a column of keys and forget it."""
         found = self.column(number)
         if self._keys:
             self._keys[number] = array("Q")
@@ -204,6 +203,12 @@ class Survey:
         if len(finding.examples) < EXAMPLES:
             finding.examples.append((record.file, record.line, self.task.show(record)))
 
+    @staticmethod
+    def _withdraw(finding: Finding, record: AnyRecord) -> None:
+        """Count a record no more that turned out to be left out."""
+        finding.count -= 1
+        finding.examples = [example for example in finding.examples if example[:2] != (record.file, record.line)]
+
     def refuse(
         self, kind: str, message: str, setting: str = "", count: int = 0, examples: Sequence[AnyRecord] = ()
     ) -> None:
@@ -215,8 +220,9 @@ class Survey:
             self._example(finding, record)
 
     def report(self) -> QualityReport:
-        """All that was found."""
-        self.quality.findings = sorted(self._findings.values(), key=lambda finding: self._order[finding.kind])
+        """The quality report with all findings."""
+        found = (finding for finding in self._findings.values() if finding.count or finding.training == REFUSES)
+        self.quality.findings = sorted(found, key=lambda finding: self._order[finding.kind])
         return self.quality
 
     # ── training and dev ──────────────────────────────────────────────────────────────────────────────────────────
@@ -234,8 +240,8 @@ class Survey:
         for place, record in self.at((self.verdicts == TRAINING) & rows):
             self.verdicts[place] = DROPPED
             self.leave_out(record, reason)
-            for mark in record.marks:  # what was found about it, and kept, is gone too
-                self.finding(mark).count -= 1
+            for kept in {*self.task.doubts(record), *record.marks}:  # what was found about it, and kept
+                self._withdraw(self.finding(kept), record)
 
     def kept(self, number: int) -> npt.NDArray[Any]:
         """A column of keys, of the records to learn from."""

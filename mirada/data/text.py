@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 StrPath = str | os.PathLike[str]
 
 LONGEST_LINE = 16 * 2**20
-"""Bytes in a line, beyond which the file is taken for something else than lines of text."""
+"""The most bytes of a line; with more, the file is not taken for lines of text."""
 MAX_BLANK = 100_000
-"""Blank lines in a row, beyond which a file is taken for damaged."""
+"""The most blank lines in a row; with more, a file is taken for damaged."""
 MAX_UNPACKED, MAX_RATIO = 32 * 2**20, 200
 """Bytes that a gzip file may unpack to whatever its own size; then how many for each of its bytes. Text reaches 30."""
 
 _SHORT_LINE = 64
-"""Bytes above which a line is not looked at for being blank."""
+"""The most bytes of a line that is tested for being blank."""
 _BLOCK = 2**16
 _GZIP_MAGIC = b"\x1f\x8b"
 
@@ -103,6 +103,7 @@ def raw_lines(stream: IO[bytes], name: str) -> Iterator[tuple[int, bytes]]:
 
 
 def too_many_blank_lines(name: str, number: int) -> DataError:
+    """The error for a file with a long run of blank lines."""
     return DataError(
         f"{name}, line {number}: more than {MAX_BLANK:,} blank lines in a row, so the file looks damaged; delete them "
         "with `grep -v '^$'`, or export it again"

@@ -65,7 +65,7 @@ from mirada.errors import BundleError
 from mirada.parsing import shown
 
 PROBE = "\tPor 1,5 €: «ñandú»… 你好 \U0001f600\n"
-"""A text that every tokenizer has to take."""
+"""A text that every tokenizer must be able to encode."""
 
 
 class TokenizerConfig(Section):
@@ -105,12 +105,12 @@ class TokenizerConfig(Section):
         tags: Sequence[str] = (),
         languages: int = 1,
     ) -> Tokenizer:
-        """A tokenizer learned from texts of so many running words, in one language or more."""
+        """Learn a tokenizer from texts with `words` running words, in one language or more."""
         sizes = self.most(words, languages), self.unit, self.lowercased, mask, self.normalize
         return Tokenizer.learn(texts, *sizes, markers, tags)
 
     def most(self, words: int, languages: int = 1) -> int:
-        """How many units to learn from a corpus of so many running words."""
+        """The number of units to learn from a corpus with `words` running words."""
         if self.vocabulary is not None:
             return self.vocabulary
         if self.unit == "subwords":
@@ -132,7 +132,7 @@ class Token(NamedTuple):
 
 
 def suggest_vocabulary(words: int, languages: int = 1) -> int:
-    """A vocabulary that suits a corpus of so many running words: 5 √words subwords for each of its languages.
+    """The size of a vocabulary that suits a corpus: 5 √words subwords for each of its languages.
 
     It is a multiple of 16, since processors multiply matrices of such widths faster.
     """
@@ -279,8 +279,10 @@ class Tokenizer:
         return [self._without_markers(encoding.ids) for encoding in encodings]
 
     def _without_markers(self, ids: list[int]) -> list[int]:
-        """A symbol of the user's that is spelt like a special token, </s> or <mask>, is an unknown one and no special
-        one; subwords spell it out."""
+        """Replace special ids by <unk>: a user's symbol that is spelt </s> or <mask> is not special.
+
+        Subwords never have them, since they spell it out.
+        """
         if self.unit == "subwords" or (min(ids, default=UNK) >= UNK and self._markers.isdisjoint(ids)):
             return ids
         return [UNK if id < UNK or id in self._markers else id for id in ids]
@@ -300,8 +302,10 @@ class Tokenizer:
 
     @cached_property
     def _bytes(self) -> defaultdict[int, bytes] | None:
-        """The bytes of each id, none of a special or unknown one, where a text is all of its bytes but the first space:
-        so it is with subwords learned here."""
+        """The bytes of each id, none for special ones; None unless decoding is joining them and dropping one space.
+
+        That is so for subwords learned here.
+        """
         first, *others = _steps(self._backend.decoder, "decoders")
         strip = {"type": "Strip", "content": " ", "start": 1, "stop": 0}
         if self._words is None or first.get("type") != "ByteLevel" or others != [strip]:
@@ -321,7 +325,7 @@ class Tokenizer:
         return [decoder.decode([self._backend.id_to_token(id) or ""]) for id in ids]
 
     def spelt(self, ids: Sequence[int]) -> list[str]:
-        """The same of a text's ids, but a character that several units make up stands whole at the first of them."""
+        """Each unit as text, but a character that several units make up stands whole at the first of them."""
         found = self.pieces(ids)
         for broken, places in groupby(range(len(found)), lambda place: "�" in found[place]):
             run = list(places)

@@ -17,7 +17,7 @@ from mirada.parsing import Malformed, check, parse_json, shown
 
 MAX_UNITS = 2_000_000
 MAX_EXPANSION = 64
-"""Times as long as it is that a text may become before it is cut."""
+"""How many times as long a text may become before it is cut."""
 MAX_STEPS = 16
 """Normalizers, cutters or decoders, one after the other."""
 WORDS = r"[\p{L}\p{M}\p{N}]+(?:['’\-‐‑][\p{L}\p{M}\p{N}]+)*|\S"
@@ -100,9 +100,9 @@ def _problem_of_units(found: _Tokenizer) -> str:
     if sorted(ids) != list(range(len(ids))):
         return f"its {len(ids)} units are not numbered from 0 to {len(ids) - 1}"
     if found.model.type == "Unigram" and not 0 <= (found.model.unk_id or 0) < len(found.model.vocab):
-        return f"model.unk_id={found.model.unk_id} is no unit"
+        return f"model.unk_id={found.model.unk_id} is not a unit"
     if found.model.unk_token is not None and found.model.unk_token not in units:
-        return f"model.unk_token={shown(found.model.unk_token, 40)!r} is no unit"
+        return f"model.unk_token={shown(found.model.unk_token, 40)!r} is not a unit"
     return ""
 
 

@@ -17,7 +17,7 @@ from mirada.data.tokenizer_file import WORDS
 from mirada.errors import InputError
 
 SPECIALS = ["<pad>", "<s>", "</s>"]
-"""In the order of their ids: `contracts.PAD`, `BOS`, `EOS`."""
+"""The special tokens in the order of their ids: `contracts.PAD`, `BOS`, `EOS`."""
 
 UNK = 3
 """The id of what is not in the vocabulary; subwords need none."""
@@ -85,8 +85,10 @@ def _text(data: bytes) -> str | None:
 
 
 def _byte_alphabet() -> dict[str, int]:
-    """The byte of each character of byte-level pieces: those of Latin-1 that can be seen stand for themselves, the
-    others are numbered from 256 on (Radford et al. 2019)."""
+    """The byte of each character of byte-level pieces (Radford et al. 2019).
+
+    Visible characters of Latin-1 stand for themselves, the other bytes are numbered from 256 on.
+    """
     seen = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
     hidden = [byte for byte in range(256) if byte not in seen]
     return {chr(byte): byte for byte in seen} | {chr(256 + number): byte for number, byte in enumerate(hidden)}
@@ -221,6 +223,7 @@ def words_of(text: str) -> list[str]:
 
 
 def too_long(text: str) -> InputError:
+    """The error for a text that cannot be cut into parts."""
     return InputError(
         f"the text {shown_text(text, 30)} has {len(text):,} characters and no place to cut it; {LONGEST_TEXT:,} are "
         "read at a time: break it into lines"
@@ -228,6 +231,7 @@ def too_long(text: str) -> InputError:
 
 
 def not_unicode(text: str) -> InputError:
+    """The error for a text with lone surrogates."""
     return InputError(
         f"the text {shown_text(text)} has bytes that are not UTF-8 (lone surrogates): decode it with the encoding that "
         "it was written in"

@@ -26,7 +26,7 @@ _HEADER = re.compile(rb"(\d{1,15}) +([1-9]\d{0,8})")
 
 @dataclass(frozen=True)
 class Vectors:
-    """What a file says of the words that were asked for."""
+    """The vectors of the words that were asked for."""
 
     dimension: int
     found: dict[str, Vector]  # word -> [D]
@@ -38,7 +38,7 @@ def read_vectors(path: str | Path, wanted: Collection[str]) -> Vectors:
     """The vectors of the wanted words in a text file of word2vec or GloVe, plain or gzipped.
 
     A line is a word, a space, numbers; a first line with the count and the dimension may stand above them. Words may
-    have spaces in them. Of a word that occurs twice the first vector counts. Other words cost next to nothing.
+    have spaces in them. If a word occurs twice, its first vector counts. Other words cost next to nothing.
     """
     names = {word.encode("utf-8"): word for word in wanted}
     found: dict[str, Vector] = {}
@@ -68,15 +68,15 @@ def read_vectors(path: str | Path, wanted: Collection[str]) -> Vectors:
 
 
 def wanted_words(tokenizer: Tokenizer) -> set[str]:
-    """The words of a vocabulary as they are and in small letters: all that `initialize` will ask for."""
+    """The words of a vocabulary as they are and in lower case: all that `initialize` will ask for."""
     words = _words(tokenizer).values()
     return {*words, *(word.lower() for word in words)}
 
 
 def initialize(table: Tensor, tokenizer: Tokenizer, vectors: Vectors) -> int:
-    """Put the vectors into the rows [V, D] of the words they belong to; how many rows that were.
+    """Put the vectors into the rows [V, D] of the words they belong to; returns the number of rows.
 
-    A word that the file has only in small letters takes that vector. All vectors are scaled by one factor, so that
+    A word that the file has only in lower case takes that vector. All vectors are scaled by one factor, so that
     their mean norm is that of the rows drawn at random: vectors from elsewhere may be ten times as long, and would
     drown the words the file does not have, the positions added to them, and a softmax that shares the table.
     """
@@ -165,7 +165,7 @@ def _parse(path: str | Path, number: int, line: bytes, rest: bytes) -> Vector:
 
 
 def _fault(path: str | Path, number: int, line: bytes, what: str) -> DataError:
-    """The error for a line that is no word with numbers; a file of another kind is called by its name."""
+    """The error for a line that is not a word with numbers; it names known files of another kind."""
     name = shown_path(path)
     if number == 1 and line.startswith(b"PK\x03\x04"):
         return DataError(f"{name}: is a zip archive; unpack it with `unzip`")

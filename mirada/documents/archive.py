@@ -12,7 +12,7 @@ from mirada.documents.document import Segment, TextDocument, read_bytes
 from mirada.errors import DataError
 
 LARGEST_PART = 128 * 2**20
-"""Bytes of a part, unpacked, beyond which a document is refused."""
+"""The most bytes of a part, unpacked."""
 LARGEST_ALL = 512 * 2**20
 MOST_PARTS = 10_000
 

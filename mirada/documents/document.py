@@ -20,10 +20,10 @@ from mirada.documents import inline
 from mirada.errors import DataError
 
 LARGEST = 64 * 2**20
-"""Bytes in a document, unpacked, beyond which it is refused."""
+"""The most bytes of a document, unpacked."""
 
 LONGEST_TAG = 100
-"""Characters of a tag, beyond which a short one stands for it in the text of a segment."""
+"""The most characters of a tag in the text of a segment; a short one stands for a longer one."""
 
 SPACE = " \t\r\n\f"
 """White space that means no more than one space, in HTML and XML."""
@@ -82,11 +82,11 @@ class Piece:
     text: str | None = None
     """The text that is meant; None if this is markup."""
     name: str = ""
-    """Of markup: the element. A piece that opens and one that closes belong together if their names are equal."""
+    """The element, for markup. A piece that opens and one that closes belong together if their names are equal."""
     role: str = "void"
-    """Of markup: `open`, `close` or `void`."""
+    """For markup: `open`, `close` or `void`."""
     tag: str = ""
-    """Of markup: how a segment shows it; a short tag if this is empty, long or odd."""
+    """How a segment shows markup; a short tag if this is empty, long or odd."""
     short: str = "g"
     """The letter of that short tag: `a` for a link, `g` for other pairs."""
 
@@ -101,9 +101,9 @@ class Block:
 
     pieces: list[Piece]
     escape: Callable[[str], str] = str
-    """From a text to how the format writes it."""
+    """Writes a text as the format needs it."""
     wrap: Callable[[str], str] = str
-    """What is done to the translation first: line breaks."""
+    """Wraps the translation before that."""
     target: tuple[int, int] | None = None
     """The range that the translation is written to, if it is another than that of the text."""
     frame: tuple[str, str] = ("", "")

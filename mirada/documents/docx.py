@@ -271,7 +271,7 @@ _DESCRIPTION = re.compile(r'<(?:wp:docPr|pic:cNvPr)\s[^<>]*?\sdescr="([^"]*)"')
 
 
 def _descriptions(text: str) -> Iterator[Block]:
-    """What is said for a picture."""
+    """The descriptions of pictures."""
     for match in _DESCRIPTION.finditer(text):
         said = unescape(match[1])
         if is_text(said):

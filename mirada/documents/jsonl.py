@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
+from mirada.data.checks import has_invalid_bytes
 from mirada.data.readers.names import nearest
 from mirada.data.text import shown_text
 from mirada.documents.columns import chosen
@@ -122,7 +123,7 @@ def _fields(line: str) -> dict[str, list[_Value]]:
         token = tokens[at][0]
         if token not in ("{", "["):
             text = json.loads(token) if token.startswith('"') else None
-            if text is not None and not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
+            if text is not None and has_invalid_bytes(text):
                 raise ValueError("half of a surrogate pair")
             found.setdefault(name, []).append(_Value(*tokens[at].span(), text))
             return at + 1

@@ -11,7 +11,7 @@ from mirada.documents.xml import Mark, Token, attribute, end_of, escape, inline_
 
 _PARTS = ("content.xml", "styles.xml")
 _PARAGRAPHS = frozenset(["text:p", "text:h", "svg:title", "svg:desc"])
-"""Paragraphs, headings, and what is said for a picture."""
+"""Paragraphs, headings, and the titles and descriptions of pictures."""
 _INLINE = frozenset(["text:span", "text:a", "text:meta"])
 """Elements whose text is part of the paragraph. All others (fields, notes, frames) are kept as a whole."""
 _KEPT = frozenset(["office:annotation", "text:tracked-changes", "office:scripts"])

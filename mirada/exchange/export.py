@@ -21,9 +21,10 @@ from mirada.exchange.checkpoint import WEIGHTS, ExportedModel, not_exportable
 from mirada.exchange.tokenizer_files import tokenizer_json
 from mirada.files import new_directory, write_bytes, write_text
 from mirada.loading import load
-from mirada.tasks.model import Model, check_choice
-from mirada.tasks.translation.data import SOURCE, TARGET
+from mirada.tasks.inputs import check_choice
+from mirada.tasks.model import Model
 from mirada.tasks.translation.model import TranslationModel
+from mirada.tasks.translation.preprocessor import SOURCE, TARGET
 
 WRITERS: dict[tuple[str, str], Callable[[Any], ExportedModel]] = {
     ("transformer", "translation"): marian.write,

@@ -23,7 +23,7 @@ from mirada.exchange.mapping import NEVER, NEW, Row, WeightMap, check_vocabulary
 from mirada.exchange.tokenizer_files import tokenizer_files
 from mirada.models.gpt import GPT, GPTConfig
 from mirada.tasks.language_model.model import LanguageModel
-from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor, Spelling
+from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor, TextCodec
 
 LAYER = "decoder.layers.{}"
 ROWS = [
@@ -72,7 +72,7 @@ def read(checkpoint: Checkpoint) -> ImportedModel:
         network.output.bias.zero_()
         network.output.bias[[BOS, PAD] if tokens.order[PAD] == NEW else [BOS]] = NEVER
     words = tokens.tokenizer
-    preprocessor = LanguageModelPreprocessor(Spelling(words), np.zeros(words.size, np.int64))
+    preprocessor = LanguageModelPreprocessor(TextCodec(words), np.zeros(words.size, np.int64))
     report = {"unit": words.unit, "vocabulary": words.size}
     return ImportedModel("gpt2", "language_model", settings.model_dump(), network, preprocessor, report=report)
 
@@ -81,7 +81,7 @@ def write(model: LanguageModel) -> ExportedModel:
     """Write a language model; PAD and BOS are left out where they are mere copies, as in an imported model."""
     network = model.network
     assert isinstance(network, GPT)
-    c, spelling = network.config, model.preprocessor.spelling
+    c, codec = network.config, model.preprocessor.codec
     if c.norm == "post":
         raise not_exportable(
             model.path, "GPT-2 normalises before each sublayer, and this model after it (model.norm=post)"
@@ -119,14 +119,12 @@ def write(model: LanguageModel) -> ExportedModel:
     if decode.sample:
         generation |= {"temperature": decode.temperature, "top_k": decode.top_k, "top_p": decode.top_p}
     dropped = [id for id in (PAD, BOS) if id not in kept]
-    options: Values = {"names": {"</s>": END}, "markers": True} if spelling.whole else {"opening": spelling.opening}
-    lines = not spelling.whole and spelling.tokenizer.unit == "subwords"
-    files = tokenizer_files(spelling.tokenizer, c.max_length, dropped=dropped, lines=lines, **options)
+    options: Values = {"names": {"</s>": END}, "markers": True} if codec.whole else {"opening": codec.opening}
+    lines = not codec.whole and codec.tokenizer.unit == "subwords"
+    files = tokenizer_files(codec.tokenizer, c.max_length, dropped=dropped, lines=lines, **options)
     files["generation_config.json"] = generation
-    joined = (
-        f"a line of {spelling.tokenizer.unit} ends with </s> in Mirada; there, texts of several lines are read as one"
-    )
-    return ExportedModel("GPT2LMHeadModel", config, tensors, files, (joined,) if spelling.sequences else ())
+    joined = f"a line of {codec.tokenizer.unit} ends with </s> in Mirada; there, texts of several lines are read as one"
+    return ExportedModel("GPT2LMHeadModel", config, tensors, files, (joined,) if codec.sequences else ())
 
 
 def _kept(network: GPT) -> tuple[int, list[int]]:

@@ -44,8 +44,8 @@ from mirada.exchange.tokenizer_files import tokenizer_files
 from mirada.models.transformer import Transformer, TransformerConfig
 from mirada.nn.blocks import FeedForward, MultiHead
 from mirada.nn.positions import AddedPositions, Sinusoidal
-from mirada.tasks.translation.data import TranslationPreprocessor
 from mirada.tasks.translation.model import TranslationModel
+from mirada.tasks.translation.preprocessor import TranslationPreprocessor
 
 ENCODER_LAYER = {
     "self_attn.q_proj": "self_.query",

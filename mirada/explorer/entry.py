@@ -82,8 +82,8 @@ def pack(model: Explored, sentence: str | None, precision: Precision | None) -> 
 
 def entry_of(model: Explored, sentence: str) -> dict[str, Any]:
     """All of a model's entry that does not depend on its weights."""
-    task, kit, limits = model.card["task"], model.preprocessor, model.config.get("decode", {})
-    source, target = tokenizers_of(kit)
+    task, preprocessor, limits = model.card["task"], model.preprocessor, model.config.get("decode", {})
+    source, target = tokenizers_of(preprocessor)
     config = dict(model.config["model"])
     longest = config.get("max_length")
     return {
@@ -91,14 +91,14 @@ def entry_of(model: Explored, sentence: str) -> dict[str, Any]:
         "task": task,
         "architecture": config["name"],
         "config": config,
-        "sizes": asdict(kit.sizes),
+        "sizes": asdict(preprocessor.sizes),
         "tokenizers": {"source": _json(source), "target": None if target is source else _json(target)},
         "normalizes": {"source": source.normalizes, "target": target.normalizes},
-        "labels": getattr(kit, "labels", None),
+        "labels": getattr(preprocessor, "labels", None),
         "max_tokens": model.config.get("data", {}).get("max_tokens"),
         "decode": {name: limits.get(name, usual) for name, usual in DECODE.items()} | {"max_length": longest},
         **_directions(model),
-        "opening": getattr(getattr(kit, "spelling", None), "opening", None),
+        "opening": getattr(getattr(preprocessor, "codec", None), "opening", None),
         "sentence": sentence,
         "proof": None,
         "precision": "float32",
@@ -128,15 +128,15 @@ def sentence_for(model: Explored, given: str | None) -> str:
 
 def why_not(model: Explored) -> str | None:
     """Why the page's engine cannot run a model; None if it can."""
-    task, name, kit = model.card["task"], model.config["model"]["name"], model.preprocessor
+    task, name, preprocessor = model.card["task"], model.config["model"]["name"], model.preprocessor
     if name not in ARCHITECTURES.get(task, ()):
         return f"{name} for {task} does not run in a page"
-    units = [side.unit for side in tokenizers_of(kit)]
-    if "pieces" in units or getattr(getattr(kit, "spelling", None), "whole", False):
+    units = [side.unit for side in tokenizers_of(preprocessor)]
+    if "pieces" in units or getattr(getattr(preprocessor, "codec", None), "whole", False):
         return f"{name} with a published tokenizer does not run in a page"
-    if kit.sizes.numeric_outputs:
+    if preprocessor.sizes.numeric_outputs:
         return f"{name} for numbers does not run in a page"
-    if getattr(kit, "parts", 1) > 1:
+    if getattr(preprocessor, "parts", 1) > 1:
         return f"{name} for pairs of texts does not run in a page"
     return None
 
@@ -146,10 +146,10 @@ def reads_text(model: Explored) -> bool:
     return model.card["task"] in ARCHITECTURES
 
 
-def tokenizers_of(kit: Any) -> tuple[Tokenizer, Tokenizer]:
+def tokenizers_of(preprocessor: Any) -> tuple[Tokenizer, Tokenizer]:
     """The tokenizers of what a model reads and of what it writes."""
-    own = getattr(kit, "tokenizer", None)
-    return (own, own) if own is not None else (kit.source, kit.target)
+    own = getattr(preprocessor, "tokenizer", None)
+    return (own, own) if own is not None else (preprocessor.source, preprocessor.target)
 
 
 def add_training(found: Packed, path: Path) -> None:
@@ -161,11 +161,11 @@ def add_training(found: Packed, path: Path) -> None:
         found.blobs["training"] = packed(content)
 
 
-def _as_read(kit: Any, trace: Trace) -> str:
+def _as_read(preprocessor: Any, trace: Trace) -> str:
     """The text whose tokens are those of a trace: of a text in which markers stand for names, the one with markers."""
     if trace.target is None:
         return trace.text
-    tokenizer = tokenizers_of(kit)[0]
+    tokenizer = tokenizers_of(preprocessor)[0]
     special = {EOS, *tokenizer.tags.values()}
     ids = [id for id in trace.tokens["source"].ids if id not in special]
     return trace.text if tokenizer.encode([trace.text])[0] == ids else tokenizer.decode([ids])[0]

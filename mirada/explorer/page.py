@@ -24,9 +24,9 @@ from mirada.files import write_bytes
 
 FORMAT = 1
 LARGEST = 40 * 10**6
-"""Bytes of a page, at most: browsers open more slowly what is larger."""
+"""The most bytes of a page: browsers are slow to open larger ones."""
 COMPRESSED = 0.9
-"""How much of random numbers is left by gzip, about: a page that must become too large is refused before it is made."""
+"""About how far gzip compresses random numbers, to refuse a page that would be too large before it is made."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Page:
 
     path: Path
     size: int
-    """Bytes."""
+    """Its size in bytes."""
     models: list[str]
     """What it has of each model, in words."""
 
@@ -137,7 +137,7 @@ def _languages(model: Explored) -> str:
 
 
 def _least_size(model: Explored, precision: Precision | None) -> int:
-    """Bytes that the weights of a model take at least."""
+    """The least number of bytes that the weights of a model take."""
     width = 4 if (precision or suggest_precision(model.parameters)) == "float32" else 2
     return int(model.parameters * width * COMPRESSED * 4 / 3)
 

@@ -8,7 +8,7 @@ from typing import Any
 from mirada import bundle as bundles
 
 WORDS = 8
-"""Words that suit a picture."""
+"""About how many words the sentence should have."""
 BEGUN = 4
 """Words of a text that a language model continues."""
 MOST_CHARACTERS = 200

@@ -1,5 +1,4 @@
-"""Tensors as texts of a page: base64 of gzip of a safetensors file in byte planes; and weights in the precision that
-fits."""
+"""Tensors as texts in a page: safetensors files in byte planes, gzip and base64; and weights in one precision."""
 
 from __future__ import annotations
 
@@ -49,7 +48,7 @@ def _cast(array: np.ndarray, precision: Precision) -> np.ndarray:
 
 
 def suggest_precision(parameters: int) -> Precision:
-    """The precision that a model of so many parameters is written in."""
+    """The precision to write a model in, by its number of parameters."""
     return "float32" if parameters <= FLOAT32_UP_TO else "float16"
 
 

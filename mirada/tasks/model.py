@@ -1,9 +1,9 @@
-"""What all trained models share: the base classes, decoding options, padding, and checks of inputs."""
+"""What all trained models share: the base classes, decoding options, and padding."""
 
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, TypeVar
@@ -14,12 +14,11 @@ from torch import Tensor, nn
 from mirada import config as configuration
 from mirada.config import Values
 from mirada.contracts import BOS, PAD, SequenceBatch, Validation
-from mirada.data.checks import has_invalid_bytes
-from mirada.data.text import shown_path, shown_text
+from mirada.data.text import shown_path
 from mirada.data.tokenizer import Tokenizer
 from mirada.data.vectors import initialize, read_vectors, wanted_words
 from mirada.decoding import DecodeConfig
-from mirada.errors import InputError, UsageError
+from mirada.errors import UsageError
 from mirada.inspection.attention import WEIGHTS, Attention, attention_of
 from mirada.inspection.embeddings import Embeddings
 from mirada.inspection.gradients import Fading, fading_of
@@ -226,11 +225,11 @@ class Model:
         raise NotImplementedError
 
     def snapshot(self, dev: Any) -> Snapshot | None:
-        """The attention in an example of the dev set, always the same one: a run keeps how it came to be."""
+        """The attention in an example of the dev set, always the same one, which a run records as it trains."""
         return None
 
     def score(self, dev: Any) -> Evaluation:
-        """All scores on examples like `Prepared.dev`."""
+        """Compute all scores on examples like `Prepared.dev`."""
         raise NotImplementedError
 
 
@@ -357,52 +356,3 @@ def start_from_vectors(network: nn.Module, tokenizer: Tokenizer, path: str | Non
     vectors = read_vectors(path, wanted_words(tokenizer))
     found = initialize(table.weight.data, tokenizer, vectors)
     return [f"word vectors from {path}: found for {found:,} of {tokenizer.size:,} tokens"]
-
-
-def check_text(given: Any, name: str = "the text") -> str:
-    """The text, if it is one."""
-    if isinstance(given, str):
-        return given
-    hint = "; decode it first: .decode('utf-8')" if isinstance(given, bytes) else ""
-    raise UsageError(f"{name} must be a string, not {_described(given)}{hint}")
-
-
-def check_texts(given: Any, also: tuple[type, ...] = ()) -> Sequence[Any]:
-    """The texts, if they are a list of strings; `also` are other types that an item may have."""
-    if isinstance(given, bytes) or not isinstance(given, Iterable):
-        check_text(given, "a text, or each in a list of texts,")
-    texts = given if isinstance(given, Sequence) else list(given)
-    for number, text in enumerate(texts, 1):
-        if not isinstance(text, (str, *also)):
-            check_text(text, f"text {number}")
-    return texts
-
-
-def check_filled(text: Any) -> str:
-    """The text, if it has something to look at."""
-    if not check_text(text).strip():
-        raise InputError("the text is empty: there is nothing to look at")
-    if has_invalid_bytes(text):
-        raise InputError(f"the text has bytes that are not UTF-8: {shown_text(text)}; set your terminal to UTF-8")
-    return str(text)
-
-
-def check_choice(name: str, given: Any, known: Sequence[str]) -> str:
-    """The choice, if it is one of those there are."""
-    if given not in known:
-        raise UsageError(f"--{name} {given!s:.40}: there are {', '.join(known)}")
-    return str(given)
-
-
-def check_count(given: Any, name: str, least: int, most: int | None = None) -> int:
-    """The number, if it is a whole one within its bounds."""
-    if isinstance(given, bool) or not isinstance(given, int):
-        raise UsageError(f"{name} must be a whole number, not {_described(given)}")
-    if given < least or (most is not None and given > most):
-        bounds = f"at least {least:,}" if most is None else f"from {least:,} to {most:,}"
-        raise UsageError(f"{name} {given}: must be {bounds}")
-    return given
-
-
-def _described(given: Any) -> str:
-    return "None" if given is None else f"{given!r:.40} ({type(given).__name__})"

@@ -30,7 +30,7 @@ from mirada.tasks.model import evenly as evenly
 
 
 class Preprocessor(Protocol):
-    """All that using a model needs besides its weights.
+    """What using a model needs besides its weights.
 
     Its class also has `required`, the names of the files that no bundle lacks, and `read(files, folder)`.
     """
@@ -62,11 +62,11 @@ class Task:
     loss: ClassVar[Any]
     """Made with the label smoothing: the training loss of a network on a batch (`training/losses.py`)."""
     defaults: ClassVar[Values] = {}
-    """Where its settings should differ from those written in the sections."""
+    """Defaults of its own, where they differ from those of the sections."""
     steps_in_budget: ClassVar[int] = 1000
     """The fewest steps in a short budget in minutes: batches are as small as that needs."""
     presets: ClassVar[tuple[str, ...]] = ()
-    """From small to large: those that `--preset auto` chooses among, by what a budget in minutes allows."""
+    """The presets that `--preset auto` chooses among by the budget in minutes, from small to large."""
     inherited: ClassVar[tuple[str, ...]] = ()
     """Settings of the data section that a run takes from its base, and must agree with."""
 
@@ -87,7 +87,7 @@ class Task:
                 raise ConfigError(f"data.{name}={size}: the model takes {room - added}; lower it, or {enough}")
 
     def about(self, values: Values) -> dict[str, Any]:
-        """What its bundles' cards say besides."""
+        """What it adds to the cards of its bundles."""
         return {}
 
     def describe(self, card: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -127,5 +127,5 @@ class Task:
         return bool(getattr(base, "labels", None) == getattr(preprocessor, "labels", None))
 
     def fit(self, network: nn.Module, prepared: Any, built: Mapping[str, Any]) -> list[str]:
-        """Let a new network see the training data before it is trained, if it has to; what there is to say of it."""
+        """Fit a new network to the training data before it is trained, if it needs that; returns messages."""
         return []

@@ -65,3 +65,11 @@ def test_other_formats_are_refused_by_name(trained: TranslationModel, tmp_path: 
         "translate", trained.path, "--file", compiled, code=2
     )
     assert "no such file" in refused("translate", trained.path, "--file", tmp_path / "none")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_lines_are_counted_in_either_encoding(encoding: str, tmp_path: Path) -> None:
+    file = tmp_path / "in.txt"
+    file.write_bytes("el gato\nla Ċ\nel lobo\n".encode(encoding))
+    found = given.Input(None, file)
+    assert found.total == sum(map(len, found)) == 3

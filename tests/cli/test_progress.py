@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mirada.cli import answers
+from mirada.cli import progress
 from mirada.tasks.translation.model import TranslationModel
 from tests import toy
 from tests.command import run
@@ -20,7 +20,7 @@ def test_progress_is_shown_when_it_takes_long(
     file = tmp_path / "in.txt"
     file.write_text("".join(f"{source}\n" for source, _ in ROWS), encoding="utf-8")
     assert "lines/s" not in run("translate", trained.path, "--file", file).stderr
-    monkeypatch.setattr(answers, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
     said = run("translate", trained.path, "--file", file, "--out", tmp_path / "out.txt").stderr
     assert "of 60 lines, " in said
     assert "lines/s" in said
@@ -28,7 +28,15 @@ def test_progress_is_shown_when_it_takes_long(
     assert " of " not in run("translate", trained.path, text="el gato\n").stderr
 
 
+def test_progress_of_alignments(trained: TranslationModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    file = toy.write(tmp_path / "pairs.tsv", ROWS)
+    said = run("align", trained.path, file, "--out", tmp_path / "out.txt").stderr
+    assert "of 60 pairs, " in said
+    assert "pairs/s" in said
+
+
 def test_no_progress_when_the_program_is_quiet(trained: TranslationModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
     assert run("translate", trained.path, text="el gato ve el tren\n" * 3, cwd=None).stderr != ""
     assert run("--quiet", "translate", trained.path, text="el gato ve el tren\n" * 3).stderr == ""

@@ -17,8 +17,8 @@ from mirada.data.tokenizer import Tokenizer
 from mirada.decoding import DecodeConfig, Hypothesis
 from mirada.engines import Engine, GenerationSettings
 from mirada.engines.torch import TorchEngine
-from mirada.tasks.translation.data import TranslationPreprocessor
 from mirada.tasks.translation.model import TranslationModel
+from mirada.tasks.translation.preprocessor import TranslationPreprocessor
 from mirada.tasks.translation.translator import Translator
 from tests.fake_generator import A, B, C, Fake, any_fake, chain, distribution, quick, same, seeds
 

@@ -162,13 +162,13 @@ def test_a_language_model(unit: str, positions: str, documents: Path, tmp_path: 
     assert found.loader == "GPT2LMHeadModel"
     assert bool(found.notes) == (unit == "words")
     theirs, words = opened(tmp_path / "out", "AutoModelForCausalLM")
-    spelling = model.preprocessor.spelling
+    codec = model.preprocessor.codec
     texts = ["el gato ve", "el perro negro"]
     texts += [] if unit == "words" else ["el gato ve\nel tren\n\nel", " el  tren\n", "ve\n el"]
     for text in texts:
         ids = words(text, return_tensors="pt")["input_ids"]
-        assert ids[0].tolist() == spelling.before(text), repr(text)
-        assert words.decode(ids[0, len(spelling.opening) :]) == text
+        assert ids[0].tolist() == codec.before(text), repr(text)
+        assert words.decode(ids[0, len(codec.opening) :]) == text
         h = model.network.encode(SequenceBatch(ids, torch.tensor([ids.shape[1]])))
         close(model.network.output(h), theirs(input_ids=ids).logits)
     given = words("el gato", return_tensors="pt")
@@ -192,7 +192,7 @@ def test_a_fine_tuned_gpt2_keeps_its_output_bias(tmp_path: Path) -> None:
     theirs, words = opened(tmp_path / "out", "GPT2LMHeadModel")
     tokens = {id: token for token, id in model.preprocessor.tokenizer.vocabulary().items()} | {EOS: END}
     order = [words.convert_tokens_to_ids(tokens[id]) for id in range(EOS, len(tokens))]
-    ids = torch.tensor([model.preprocessor.spelling.read("The baby's book,")])
+    ids = torch.tensor([model.preprocessor.codec.read("The baby's book,")])
     with torch.no_grad():
         ours = model.network.output(model.network.encode(SequenceBatch(ids, torch.tensor([ids.shape[1]]))))
         found = theirs(input_ids=torch.tensor([[order[id - EOS] for id in ids[0].tolist()]])).logits

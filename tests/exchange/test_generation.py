@@ -22,7 +22,7 @@ from mirada.exchange import import_checkpoint, vocabulary
 from mirada.exchange.checkpoint import CheckpointConfig
 from mirada.loading import load
 from mirada.tasks.language_model.model import LanguageModel
-from mirada.tasks.language_model.preprocessor import Spelling, lines_of
+from mirada.tasks.language_model.preprocessor import TextCodec, lines_of
 from mirada.tasks.translation.model import TranslationModel
 from tests.command import run
 from tests.exchange.checkpoints import END, byte_pairs, save_bert, save_gpt2, save_marian
@@ -78,8 +78,8 @@ def theirs_from(theirs: Any, ids: list[int], **choices: Any) -> list[int]:
 def test_a_prompt_is_what_the_published_model_sees(prompt: str, gpt2: Any) -> None:
     _, _, words, model, order = gpt2
     expected = words(prompt, split_special_tokens=True)["input_ids"]
-    assert order[model.preprocessor.spelling.before(prompt)].tolist() == expected
-    assert model.preprocessor.spelling.text_of(model.preprocessor.spelling.read(prompt)) == prompt
+    assert order[model.preprocessor.codec.before(prompt)].tolist() == expected
+    assert model.preprocessor.codec.text_of(model.preprocessor.codec.read(prompt)) == prompt
 
 
 @pytest.mark.parametrize("penalty", [0.0, 1.0])
@@ -102,7 +102,7 @@ def test_gpt2_generates_the_same(beam: int, penalty: float, gpt2: Any) -> None:
 
 def test_without_a_prompt_it_begins_where_texts_begin(gpt2: Any) -> None:
     _, theirs, _, model, order = gpt2
-    assert model.preprocessor.spelling.before("") == [BOS]
+    assert model.preprocessor.codec.before("") == [BOS]
     found = model.generate("", tokens=20, beam=3)
     assert order[list(found.tokens)].tolist() == theirs_from(theirs, [theirs.config.bos_token_id], num_beams=3)
 
@@ -114,7 +114,7 @@ def test_within_the_context_the_cache_changes_nothing(gpt2: Any) -> None:
     _, _, _, model, _ = gpt2
     steps = 0
     for prompt in PROMPTS:
-        written = model.preprocessor.spelling.read(prompt)
+        written = model.preprocessor.codec.read(prompt)
         room = CONTEXT - len(written)
         assert not model.remarks(prompt, room)
         for chosen in model.generate(prompt, tokens=room, beam=1).tokens:
@@ -151,7 +151,7 @@ def test_generation_beyond_the_context_continues_and_is_reported(gpt2: Any) -> N
     assert run("generate", folder / "bundle", "The book is", "--tokens", 9, "--threads", 1).stderr == ""
 
 
-# --- a published spelling ---
+# --- a published tokenizer ---
 
 
 @any_text
@@ -160,11 +160,11 @@ def test_generation_beyond_the_context_continues_and_is_reported(gpt2: Any) -> N
 )
 def test_parts_are_spelt_as_the_whole_text(pieces: list[str]) -> None:
     text = "".join(pieces)
-    spelling = published()
-    parts = list(spelling.parts(lines_of(text)))
+    codec = published()
+    parts = list(codec.parts(lines_of(text)))
     assert "".join(parts) == text
-    assert [id for row in spelling.encode(parts) for id in row] == spelling.read(text)
-    assert spelling.text_of(spelling.read(text)) == text
+    assert [id for row in codec.encode(parts) for id in row] == codec.read(text)
+    assert codec.text_of(codec.read(text)) == text
 
 
 def test_a_long_text_is_cut_into_small_parts() -> None:
@@ -173,18 +173,18 @@ def test_a_long_text_is_cut_into_small_parts() -> None:
 
 
 @cache
-def published() -> Spelling:
+def published() -> TextCodec:
     words, pairs = byte_pairs()
     backend = tokenizers.Tokenizer(models.BPE(words, pairs))
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     backend.decoder = decoders.ByteLevel()
-    return Spelling(Tokenizer(backend))
+    return TextCodec(Tokenizer(backend))
 
 
 def test_only_a_published_spelling_takes_a_text_whole() -> None:
     assert published().whole
     for lowercase in (False, True):
-        assert not Spelling(Tokenizer.learn(lines_of("el gato ve\n" * 9), 300, "subwords", lowercase)).whole
+        assert not TextCodec(Tokenizer.learn(lines_of("el gato ve\n" * 9), 300, "subwords", lowercase)).whole
 
 
 # --- translating ---

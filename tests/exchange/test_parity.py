@@ -24,7 +24,7 @@ from mirada.models.gpt import GPT
 from mirada.models.transformer import Transformer
 from mirada.models.vit import ViT
 from mirada.nn.positions import Learned
-from mirada.tasks.translation.pieces import ONE_WAY, Way
+from mirada.tasks.translation.pieces import ONE_DIRECTION, Direction
 from tests.exchange.checkpoints import (
     END,
     SAVE,
@@ -330,10 +330,10 @@ def test_the_mark_of_a_language_stands_before_every_sentence(tmp_path: Path) -> 
     model = load(tmp_path / "bundle", device="cpu")
     translator = model.translator
     encode = translator.source.encode
-    (known, unknown) = translator._cut([">>fra<< el bebé\nllora", ">>deu<< el bebé\nllora"], [], True, ONE_WAY)
+    (known, unknown) = translator._cut([">>fra<< el bebé\nllora", ">>deu<< el bebé\nllora"], [], True, ONE_DIRECTION)
     assert [piece.ids for piece in known.pieces] == encode([">>fra<< el bebé", ">>fra<< llora"])
     assert [piece.ids for piece in unknown.pieces] == encode([">>deu<< el bebé", "llora"])
     tag = model.directions.tag(model.directions.find("fra"))  # the same, asked for by --to fra
-    (plain, marked) = translator._cut(["el bebé\nllora", ">>fra<< el bebé"], [], True, Way(tag))
+    (plain, marked) = translator._cut(["el bebé\nllora", ">>fra<< el bebé"], [], True, Direction(tag))
     assert [piece.ids for piece in plain.pieces] == [piece.ids for piece in known.pieces]
     assert [piece.ids for piece in marked.pieces] == encode([">>fra<< el bebé"])

@@ -112,7 +112,7 @@ def test_a_language_model_reads_every_character(others: dict[str, Any], tmp_path
     assert not model.preprocessor.tokenizer.normalizes
     assert not model.config["tokenizer"]["normalize"]
     text = "  el\xa0gato \n"
-    assert model.preprocessor.spelling.text_of(model.preprocessor.spelling.read(text)) == text
+    assert model.preprocessor.codec.text_of(model.preprocessor.codec.read(text)) == text
     (tmp_path / "a.txt").write_text("el gato\n" * 100, encoding="utf-8")
     with pytest.raises(ConfigError, match=r"tokenizer\.normalize=true"):
         mirada.train(

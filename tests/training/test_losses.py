@@ -25,7 +25,7 @@ from mirada.models.rnn import RecurrentConfig, RecurrentEncoder
 from mirada.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from mirada.models.transformer import Transformer, TransformerConfig
 from mirada.nn.recurrent import Memory
-from mirada.tasks.translation.data import TranslationPreprocessor
+from mirada.tasks.translation.preprocessor import TranslationPreprocessor
 from mirada.tasks.translation.translator import Translator
 from mirada.training.losses import (
     DEGREES_OF_FREEDOM,

@@ -24,7 +24,7 @@ from mirada.models.rnn import RecurrentConfig, RecurrentEncoder
 from mirada.tasks.classification.data import ClassificationPreprocessor
 from mirada.tasks.classification.model import ClassificationModel
 from mirada.tasks.language_model.model import LanguageModel
-from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor, Spelling
+from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor, TextCodec
 from mirada.tasks.masked_lm.data import MaskedLMPreprocessor
 from mirada.tasks.masked_lm.model import MaskedLanguageModel
 from mirada.tasks.model import Model
@@ -97,7 +97,7 @@ def masked(unit: str, **more: Any) -> MaskedLanguageModel:
 
 
 def language_model(unit: str, build: Callable[[Sizes], Any]) -> LanguageModel:
-    kit = LanguageModelPreprocessor(Spelling(tokenizer(unit)), np.zeros(1, np.int64))
+    kit = LanguageModelPreprocessor(TextCodec(tokenizer(unit)), np.zeros(1, np.int64))
     model: LanguageModel = built(LanguageModel, "language_model", build(kit.sizes), kit, data={"length": 16})
     return model
 
@@ -224,7 +224,7 @@ def test_continuations(name: str, lasting: Page, site: Site) -> None:
             assert best["ids"] == list(expected.tokens), prompt
             assert best["text"] == expected.text
     context = model.network.context or 1000
-    short = [text for text in PROMPTS if text.strip() and len(model.preprocessor.spelling.before(text)) <= context]
+    short = [text for text in PROMPTS if text.strip() and len(model.preprocessor.codec.before(text)) <= context]
     check_traces(lasting, site, model, short or ["el"])
 
 

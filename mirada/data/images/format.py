@@ -23,7 +23,7 @@ from mirada.parsing import Malformed, check, parse_json
 PatchFor = Callable[[int, int], int]
 """How large a patch is in images of a height and width."""
 MAX_PIXELS = 2**26
-"""In an image or a video."""
+"""The most pixels of an image or a video."""
 MAX_ACROSS = 16
 """Patches along a side, above which images are made smaller unless their size is given: attention is N²."""
 
@@ -36,7 +36,7 @@ class Format:
     mean: tuple[float, ...]
     std: tuple[float, ...]
     scale: Scale | None = None
-    """What was black and white, where the data had numbers that are not bytes."""
+    """The numbers that were black and white, if the data was not bytes."""
 
     def tensor(self, pixels: Pixels) -> Tensor:
         """From bytes [B, F, H, W, C] to numbers [B, C, F, H, W]."""
@@ -51,7 +51,7 @@ class Format:
 
     @property
     def text(self) -> str:
-        """For a person: 28×28, grey."""
+        """The size and colours in words: 28×28, grey."""
         channels, frames, height, width = self.shape
         return f"{f'{frames} frames of ' if frames > 1 else ''}{width}×{height}, {'grey' if channels == 1 else 'rgb'}"
 
@@ -100,7 +100,7 @@ class Appearance:
         self.coloured, self._animated = False, 0
 
     def see(self, pixels: Pixels, animated: bool) -> None:
-        """One more, [F, H, W, C]."""
+        """Note the size and colours of one more image [F, H, W, C]."""
         self._heights[pixels.shape[1]] += 1
         self._widths[pixels.shape[2]] += 1
         self.coloured = self.coloured or not is_grey(pixels)
@@ -112,7 +112,7 @@ class Appearance:
         return _median(self._heights), _median(self._widths)
 
     def notes(self, height: int, width: int) -> list[str]:
-        """What there is to say when they are brought to a size."""
+        """What a person should know when they are resized."""
         low, high = (f"{pick(self._widths)}×{pick(self._heights)}" for pick in (min, max))
         found = []
         if {low, high} != {f"{width}×{height}"}:
@@ -128,7 +128,7 @@ def _median(counts: Counter[int]) -> int:
 
 
 class FormatConfig(DataSection):
-    """What images of different sizes and colours are brought to."""
+    """The size and colours that images are converted to."""
 
     size: int | None = Field(None, ge=1, le=4096)
     """Make every image size × size. Unless given, they stay as they are if all are equal and made of whole patches,
@@ -146,7 +146,7 @@ class FormatConfig(DataSection):
             )
 
     def choose(self, found: Appearance, patch_for: PatchFor) -> tuple[int, int, int]:
-        """C, H, W of every image to be."""
+        """The shape C, H, W that every image gets."""
         channels = 3 if self.colour == "rgb" or (self.colour == "auto" and found.coloured) else 1
         if self.size:
             return channels, self.size, self.size

@@ -20,7 +20,7 @@ from mirada.errors import DataError
 
 Pixels = npt.NDArray[np.uint8]
 Scale = tuple[float, float]
-"""Of numbers that are not bytes: what is black, and what is white."""
+"""The numbers that are black and white, where pixels are not bytes."""
 UNIT: Scale = (0.0, 1.0)
 
 MAX_PIXELS = 64_000_000
@@ -46,7 +46,7 @@ class BadImage(DataError):
 
 
 class _TooDeep(Exception):
-    """Pixels that are no whole numbers of 16 bits at most."""
+    """Pixels that are not whole numbers of at most 16 bits."""
 
 
 # ── one image ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -115,6 +115,7 @@ def without_alpha(pixels: Pixels) -> Pixels:
 
 
 def is_grey(pixels: Pixels) -> bool:
+    """Whether an image has one channel, or equal ones."""
     return pixels.shape[-1] == 1 or bool((pixels == pixels[..., :1]).all())
 
 
@@ -137,7 +138,7 @@ def fit(pixels: Pixels, channels: int, height: int, width: int) -> Pixels:
 
 
 def layout(shape: tuple[int, ...]) -> tuple[int, int, int, int] | None:
-    """F, H, W, C of one image's axes; None when they are no image's."""
+    """F, H, W, C of an image from the shape of its array; None if it is not that of an image."""
     coloured = len(shape) > 2 and shape[-1] in (1, 3, 4)
     whole = shape if coloured else (*shape, 1)
     if len(whole) == 3:
@@ -162,8 +163,8 @@ def from_array(array: npt.ArrayLike, scale: Scale | None, place: str) -> Pixels:
     whole = layout(found.shape)
     if whole is None or found.dtype.kind not in "uifb":
         raise DataError(
-            f"{place}: an array of {found.dtype} {list(found.shape)} is no image: give numbers [H, W] or [H, W, C], "
-            "of a video [F, H, W] or [F, H, W, C]"
+            f"{place}: an array of {found.dtype} {list(found.shape)} is not an image: give numbers [H, W] or "
+            "[H, W, C], of a video [F, H, W] or [F, H, W, C]"
         )
     if found.dtype.kind == "f" and not np.isfinite(found).all():
         raise DataError(f"{place}: has numbers that are not finite")

@@ -1,6 +1,6 @@
-"""Many images: folders with a folder a class, and .npz archives, read row by row.
+"""Many images: folders with a subfolder for each class, and .npz archives, read row by row.
 
-Of an archive's array the axes decide what it is:
+The axes of an archive's array decide what it is:
 
     [N, H, W]       grey images           [N, F, H, W]      grey videos, when the last axis is not 1, 3 or 4
     [N, H, W, C]    images, C 1, 3 or 4   [N, F, H, W, C]   videos
@@ -36,9 +36,9 @@ from mirada.errors import DataError
 IMAGES, LABELS = ("images", "X", "x", "data"), ("labels", "y", "target", "targets")
 """What the arrays of an archive may be called."""
 LONGEST_LABEL = 4096
-"""Bytes of a label in an archive."""
+"""The most bytes of a label in an archive."""
 MAX_LABELS = 256 * 2**20
-"""Bytes of all labels of an archive."""
+"""The most bytes of all labels of an archive."""
 CHUNK = 4 * 2**20
 """Bytes of an archive that are read at a time, or one image."""
 
@@ -54,7 +54,7 @@ class Folder:
         self._files: list[str] = []
         self.labels: list[str] = []
         self.passed: list[tuple[str, str]] = []
-        """What is no image by its name or place, and why (`checks.REASONS`)."""
+        """Files that are not images by their name or place, and why (`checks.REASONS`)."""
         classes = []
         for entry in sorted(Path(path).iterdir()):
             if entry.name.startswith("."):
@@ -144,7 +144,7 @@ class Archive:
         except OSError as error:
             raise DataError(f"{self.path}: cannot be read ({error.strerror or error})") from None
         except Exception as error:  # whatever a damaged archive leads to
-            raise DataError(f"{self.path}: is no whole .npz archive ({error})") from None
+            raise DataError(f"{self.path}: is not a whole .npz archive ({error})") from None
 
     def _named(self, names: list[str], wanted: tuple[str, ...], what: str) -> str:
         found = next((name for name in wanted if name in names), None)

@@ -33,7 +33,7 @@ from mirada.data.text import StrPath, faults_named, opened, shown_path
 from mirada.errors import DataError, UsageError
 
 MAX_NAMES = 50
-"""Files of a folder that are named when they are passed over; of more, the rest is counted."""
+"""Passed-over files of a folder that are named; the rest is counted."""
 
 
 class _Catalog:
@@ -275,7 +275,7 @@ def fits(asked: str | None, language: str, strictly: bool = False) -> bool:
 def choose(folder: str, found: Sequence[str], wanted: Wanted) -> tuple[list[str], list[str]]:
     """Which of a folder's files are read, and a line on each group of those that are not.
 
-    Everything that is no catalog is read. So are the catalogs in the target language, or whose language is unknown. If
+    Everything but catalogs is read. So are the catalogs in the target language, or whose language is unknown. If
     there are none in the target language, or if it is English, in which msgid is written nearly always, those in the
     source language are read instead, backward.
     """
@@ -358,7 +358,7 @@ _SUFFIX = re.compile(r"(\.po|\.pot|\.mo|\.gmo)(\.gz)?$", re.IGNORECASE)
 
 
 def _suffix(file: str) -> str:
-    """.po, .pot, .mo or .gmo; nothing if the file is no catalog."""
+    """.po, .pot, .mo or .gmo; empty if the file is not a catalog."""
     found = _SUFFIX.search(file)
     return found[1].lower() if found else ""
 

@@ -22,13 +22,13 @@ CELLS_PROBE = 1000
 """Lines that are looked at to find out how many cells a line has."""
 
 MAX_WORDS = 10_000
-"""In a sentence; with more, the blank lines are taken to be missing."""
+"""The most words of a sentence; with more, the blank lines are taken to be missing."""
 
 CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 """The columns of CoNLL-U."""
 
 _BLANK_IS_MISSING = {"upos", "xpos", "head", "deprel"}
-"""Where CoNLL-U's underscore means that nobody filled it in; in the others it is a value, such as "no features"."""
+"""Columns in which CoNLL-U's underscore means a missing value; in the others it is one, such as "no features"."""
 
 _ID = re.compile("[0-9]+([-.][0-9]+)?")
 _NO_WORD_ID = re.compile("[0-9]+[-.][0-9]+")

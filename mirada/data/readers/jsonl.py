@@ -78,7 +78,7 @@ class JsonLines:
         self._kind = list
         if wanted.header or (wanted.header is None and _are_names(first, wanted)):
             self._header = line
-            self.note = f"line {line} is taken for a header, and is no pair; if it is one: --set data.header=false"
+            self.note = f"line {line} is taken for a header, not a pair; if it is one: --set data.header=false"
         self.about = "JSON lines, arrays of source and target"
         if not wanted.columns:
             return
@@ -166,7 +166,7 @@ def _object(items: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-# Numbers are no texts whatever their value, and some have more digits than Python takes.
+# Numbers are not texts whatever their value, and some have more digits than Python takes.
 _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=len, parse_float=len)
 
 

@@ -13,7 +13,7 @@ from mirada.errors import DataError
 SYNTHETIC = "mirada:synthetic"
 """The column or key that says which other one of its row a model made, by its name; empty if none."""
 MAX_COLUMNS = 10_000
-"""Of a table; with more, it is taken for something else."""
+"""The most columns of a table; with more, it is taken for something else."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Wanted:
     header: bool | None = None
     """Whether the first row of a table names its columns; None finds out."""
     fuzzy: bool = False
-    """Whether a catalog's fuzzy entries, translations somebody has yet to check, are wanted too."""
+    """Whether a catalog's fuzzy entries, translations that are not checked yet, are wanted too."""
 
 
 ANYTHING = Wanted()
@@ -83,6 +83,7 @@ def synthetic_mark(made: str, names: Sequence[str], place: str) -> tuple[str, ..
 
 
 def too_many_columns(name: str, line: int, count: int) -> DataError:
+    """The error for a row with too many cells."""
     return DataError(
         f"{name}, line {line}: {count:,} columns, and {MAX_COLUMNS:,} is the most; is this a table with a row on each "
         "line? Cut out the columns that are meant (`cut -f 1,2`)"

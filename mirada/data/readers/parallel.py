@@ -82,7 +82,7 @@ def _parting(first: Sequence[int], second: Sequence[int]) -> int:
     cost = lowest = 0.0
     for index, length in enumerate(short, 1):
         cost += distance(length, long[index - 1]) - distance(length, long[index - 1 + extra])
-        # Of equal places the last: the usual cause is a file that was cut short.
+        # The last of equal places: the usual cause is a file that was cut short.
         if cost <= lowest:
             best, lowest = index, cost
     return best

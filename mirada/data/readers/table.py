@@ -64,7 +64,7 @@ class Grid:
     def __iter__(self) -> Iterator[Row]:
         texts = lines(self.path, keep_ends=True, lenient=self._lenient)
         rows = _rows(self.name, texts, self.delimiter, self.quotes)
-        return (row for row in rows if not (self._excel and row[0] == 1))  # that line is no entry
+        return (row for row in rows if not (self._excel and row[0] == 1))  # that line is not an entry
 
 
 class Table:
@@ -96,7 +96,7 @@ class Table:
             self._header = line
             self.about += f", named in line {line}"
             if wanted.header is None and self._made is None and not _named(first, wanted):
-                self.note = f"line {line} is taken for a header, and is no pair; if it is one: --set data.header=false"
+                self.note = f"line {line} is taken for a header, not a pair; if it is one: --set data.header=false"
 
     def __iter__(self) -> Iterator[Record]:
         for line, cells in self._grid:
@@ -139,7 +139,7 @@ def _quoted_rows(name: str, texts: Iterable[str], delimiter: str) -> Iterator[Ro
         for text in texts:
             row.append(_hidden(text) if "\r" in text else text)
             size += len(text)
-            if size > 2 * LONGEST_LINE:  # each cell is closed, but the row goes on and on
+            if size > 2 * LONGEST_LINE:  # each cell is closed, but the row never ends
                 raise DataError(
                     f"{name}, line {first}: a row is longer than {2 * LONGEST_LINE // 2**20} MiB; close its quotes, "
                     f"or {_PLAIN_QUOTES}"

@@ -9,7 +9,7 @@ import typer
 
 from mirada.cli.answers import job_of
 from mirada.cli.app import USE, AsText, Beam, Bundle, Device, File, Json, NBest, Out, Program, Texts, Threads, say
-from mirada.cli.input import Given
+from mirada.cli.input import Input
 from mirada.cli.output import cannot_write, check_new
 from mirada.cli.predict import answer, load
 from mirada.errors import UsageError
@@ -36,7 +36,7 @@ def register(app: Program) -> None:
         """Caption images (files, or an .npz with many), one line per image."""
         from mirada.tasks.captioning.model import CaptionModel
 
-        given = Given(images, file, as_text=as_text, unit="files")
+        given = Input(images, file, as_text=as_text, unit="files")
         check_new(out, "--out")
         check_new(look, "--look")
         if look is not None and len(images or []) != 1:

@@ -27,7 +27,8 @@ from mirada.metrics.translation import chrf
 from mirada.models.transformer import Captioner
 from mirada.predictions import ImagePrediction
 from mirada.tasks.captioning.data import CaptionPreprocessor, read_captions
-from mirada.tasks.model import DecodeOptions, GeneratedText, GenerativeModel, check_filled
+from mirada.tasks.inputs import check_filled
+from mirada.tasks.model import DecodeOptions, GeneratedText, GenerativeModel
 
 CELLS = 8192
 """Patches × beam that are processed at the same time."""
@@ -135,7 +136,7 @@ class CaptionModel(GenerativeModel):
         return evaluate_captions(dev.places, texts, dev.labels, cut)
 
     def sample(self, dev: Images[list[str]], size: int) -> Images[list[str]]:
-        return dev[:: max(1, -(-len(dev.places) // size))]
+        return dev.sample(size)
 
     def validate(self, dev: Images[list[str]], size: int) -> Validation:
         """Greedy captions of a sample of the dev set: chrF++, and the share that match exactly."""

@@ -28,7 +28,8 @@ from mirada.tasks.classification.data import (
     framed,
     segments,
 )
-from mirada.tasks.model import CELLS, Model, check_filled, check_texts, framed_tokens, pad, validation
+from mirada.tasks.inputs import check_filled, check_texts
+from mirada.tasks.model import CELLS, Model, framed_tokens, pad, validation
 
 REASONS = 10
 """How many n-grams `classify(…, why=True)` returns."""

@@ -26,7 +26,8 @@ from mirada.tasks.forecasting.drawing import draw_forecast
 from mirada.tasks.forecasting.simulation import Forecaster, draw_noise
 from mirada.tasks.forecasting.table import Numbers, Series
 from mirada.tasks.forecasting.times import continue_times
-from mirada.tasks.model import Model, check_count
+from mirada.tasks.inputs import check_count
+from mirada.tasks.model import Model
 
 Table = str | Path | Numbers | Sequence[float]
 """A series: a file, or an array of steps × columns."""
@@ -47,7 +48,7 @@ class Forecast(Drawable, Prediction):
     """The times of the steps; +1, +2, … if the table has none."""
     mean: Numbers = field(repr=False)  # [H, C] over all simulated paths
     intervals: Intervals = field(repr=False)
-    """By percent: lower and upper bounds [H, C] that hold so many of the paths at each step."""
+    """Lower and upper bounds [H, C] by the percentage of paths between them at each step."""
     history: Numbers = field(repr=False)  # [N, C]
     history_times: list[str] | None = field(repr=False)
 
@@ -212,7 +213,7 @@ class ForecastingModel(Model):
         return evaluate_forecasts(dev.values, origins, mean, dev.training, period, dev.names, intervals)
 
     def sample(self, dev: Timeline, size: int) -> Timeline:
-        """All of it: each step needs those before it, and scoring uses a limited number of origins."""
+        """The whole series: each step needs those before it, and scoring uses a limited number of origins."""
         return dev
 
     def validate(self, dev: Timeline, size: int) -> Validation:
@@ -228,7 +229,7 @@ class ForecastingModel(Model):
 
 
 def _summary(paths: Numbers) -> tuple[Numbers, dict[int, tuple[Numbers, Numbers]]]:
-    """The mean of paths [O, S, H, C], and the intervals that hold so many percent of them: [O, H, C] each."""
+    """The mean of paths [O, S, H, C], and the bounds of the intervals that hold 80 and 95% of them, [O, H, C]."""
     intervals = {}
     for percent in PERCENTS:
         lower, upper = np.quantile(paths, [0.5 - percent / 200, 0.5 + percent / 200], axis=1)

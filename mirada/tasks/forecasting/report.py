@@ -24,7 +24,7 @@ from mirada.tasks.task import Model, Prepared
 TIMED_FORECASTS = 5
 """Forecasts that are timed: one is made after another, so a few are enough."""
 HISTORY, SHORTEST_HISTORY = 3, 60
-"""How much of the past is drawn before a forecast: so many horizons, and at least so many steps."""
+"""How much of the past is drawn before a forecast: in horizons, and in steps at least."""
 
 BY_STEP = "error_by_step"
 

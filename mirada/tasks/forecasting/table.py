@@ -20,6 +20,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from mirada.data.checks import has_invalid_bytes
 from mirada.data.readers.names import is_number
 from mirada.data.readers.table import SAMPLE_ROWS, Grid, blank, place_numbered, place_of
 from mirada.data.text import StrPath, shown_text
@@ -30,9 +31,9 @@ Numbers = npt.NDArray[np.float64]
 Missing = Literal["refuse", "interpolate", "drop"]
 
 MAX_CELLS = 1_000_000
-"""In a table, so that a bundle can carry the series that its model was evaluated on."""
+"""The most cells of a table, so that a bundle can carry the series that its model was evaluated on."""
 LARGEST = 1e100
-"""Beyond it squares are no longer finite numbers."""
+"""The largest number; the squares of larger ones may overflow."""
 MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", ".", "-"})
 
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
@@ -62,6 +63,7 @@ class Series:
 
 
 def fingerprint_of(values: Numbers, *names: str) -> str:
+    """A hash of the numbers and the names of a series."""
     found = hashlib.sha256(repr((names, values.shape)).encode())
     found.update(np.ascontiguousarray(values).tobytes())
     return found.hexdigest()
@@ -130,7 +132,7 @@ class _Layout:
             self.header, self.names = sample[0][0], [name or n for name, n in zip(first, numbered, strict=True)]
         else:
             self.header, self.names, below = 0, numbered, list(zip(*rows, strict=True))
-        if any("\ud800" <= character <= "\udfff" for character in "".join(self.names)):
+        if has_invalid_bytes(*self.names):
             raise DataError(f"{grid.name}, line {self.header}: not UTF-8; convert it with `iconv -f latin1 -t utf8`")
         asked = [self._place(grid, first, column) for column in columns]
         self.time = None if time is None else self._place(grid, first, time)

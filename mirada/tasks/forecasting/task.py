@@ -46,7 +46,7 @@ class ForecastingTask(Task):
             raise ConfigError(f"train.label_smoothing={smoothing:g}: numbers are forecast, there is no label to smooth")
 
     def network(self, settings: Any, preprocessor: Any) -> nn.Module:
-        """With an output of zeros: until it has learned something, it is the naive forecast."""
+        """The network, with an output of zeros: untrained, it is the naive forecast."""
         network = super().network(settings, preprocessor)
         assert isinstance(network, StepwiseEncoder)
         assert isinstance(network.output, nn.Linear)

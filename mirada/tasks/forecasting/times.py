@@ -148,7 +148,7 @@ class _Step(NamedTuple):
     day: int = 0  # of the month; 31: its last
 
     def after(self, last: int, number: int) -> int:
-        """The local time so many steps after the last one."""
+        """The local time `number` steps after the last one."""
         ahead = self.size * number
         if self.unit in ("step", "microsecond"):
             return last + ahead

@@ -70,13 +70,13 @@ def _recent_mean(x: Tensor, K: int) -> Tensor:
 
 
 def _earlier(x: Tensor, steps: int) -> Tensor:
-    """The values so many steps before, zero where there are none."""
+    """The values `steps` steps before, zero where there are none."""
     return torch.cat([torch.zeros_like(x[..., :steps, :]), x[..., : max(0, x.shape[-2] - steps), :]], dim=-2)
 
 
 @dataclass(frozen=True)
 class Frame:
-    """All that turns a series into what a model sees, and back."""
+    """The scaling that turns a series into what a model sees, and back."""
 
     mean: Numbers  # [C]
     std: Numbers  # [C]

@@ -137,7 +137,7 @@ class ImageClassificationModel(Classifier):
         return evaluate_labels(truth, probabilities.argmax(-1).tolist(), self.labels, ImageScores)
 
     def sample(self, dev: Images[str], size: int) -> Images[str]:
-        return dev[:: max(1, -(-len(dev.places) // size))]
+        return dev.sample(size)
 
     def validate(self, dev: Images[str], size: int) -> Validation:
         """Accuracy and mean loss on a sample of the dev set."""

@@ -32,12 +32,12 @@ from mirada.data.survey import Survey
 from mirada.data.text import lines
 from mirada.data.tokenizer_learning import UNK
 from mirada.errors import DataError
-from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor, Lines, Spelling
+from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor, Lines, TextCodec
 
 MIN_CHARACTERS = 200
 """Characters below which there is nothing to learn from."""
 MAX_DEV = 200_000
-"""Characters of the dev set, at most: enough for two digits, and a bundle carries them."""
+"""The most characters of the dev set: enough for two digits, few enough for a bundle."""
 PIECE = 64
 """Steps in a piece of a text, unless set otherwise."""
 
@@ -79,9 +79,9 @@ def _records(path: str, lenient: bool, complete: bool) -> Iterator[Record]:
 
 
 def find_cut(text: Iterable[str], characters: int, share: float) -> int:
-    """Where the last share of a text begins: at the nearest line end.
+    """Where to cut off the last share of a text: at the nearest line end.
 
-    If there is none near (half the share away at most), after the next white space; if there is none either, there.
+    If none is near (within half the share), it is after the next white space, or else exactly there.
     """
     held = min(round(share * characters), MAX_DEV)
     wanted, begin, line = characters - held, 0, ""
@@ -189,24 +189,24 @@ class LanguageModelData(Preparation[str]):
 
     def learn(self, survey: Survey) -> LanguageModelPreprocessor:
         tokenizer = self.tokenizer(survey, self._training(survey), self._words)
-        return LanguageModelPreprocessor(Spelling(tokenizer), np.zeros(tokenizer.size, np.int64))
+        return LanguageModelPreprocessor(TextCodec(tokenizer), np.zeros(tokenizer.size, np.int64))
 
     def encode(self, survey: Survey, preprocessor: LanguageModelPreprocessor, folder: Path) -> None:
-        spelling, tokenizer, report = preprocessor.spelling, preprocessor.tokenizer, self.report
-        report.dev_tokens = len(spelling.read("".join(self._dev)))
+        codec, tokenizer, report = preprocessor.codec, preprocessor.tokenizer, self.report
+        report.dev_tokens = len(codec.read("".join(self._dev)))
         if report.dev_tokens < 2:
             found = f"the dev set has {report.dev_characters:,} characters and {report.dev_tokens} tokens"
             raise DataError(f"{found}, too few; give a longer text, or a larger share: --set data.hold_out=0.2")
         begun = iter([[BOS]])
 
         def encode(parts: Sequence[str]) -> list[list[int]]:
-            ids: list[list[int]] = spelling.encode(parts)
+            ids: list[list[int]] = codec.encode(parts)
             ids[0] = next(begun, ids[0])  # the first part of all is empty, and stands for BOS
             return ids
 
         stream = write_stream(
             folder / "stream",
-            chain([""], spelling.parts(self._training(survey))),
+            chain([""], codec.parts(self._training(survey))),
             encode,
             tokenizer.size,
             lambda done: survey.notify("tokenizing lines", done, report.lines),
@@ -224,7 +224,7 @@ class LanguageModelData(Preparation[str]):
 
     def read_dev(self, folder: Path, preprocessor: LanguageModelPreprocessor) -> Lines:
         dev: Lines = super().read_dev(folder, preprocessor)
-        check_dev(preprocessor.spelling.read("".join(dev))[1:], folder / "dev.jsonl")
+        check_dev(preprocessor.codec.read("".join(dev))[1:], folder / "dev.jsonl")
         return dev
 
     def open_store(self, folder: Path, preprocessor: LanguageModelPreprocessor) -> Stream:

@@ -23,9 +23,10 @@ from mirada.inspection.trace import Pass
 from mirada.inspection.words import read_tokens
 from mirada.metrics.perplexity import MEASURES, TextScores, divisor, evaluate_text
 from mirada.predictions import Prediction, ranked
+from mirada.tasks.inputs import check_count, check_filled, check_text
 from mirada.tasks.language_model.data import read_lines
-from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor, Lines, Pen
-from mirada.tasks.model import DecodeOptions, GenerativeModel, check_count, check_filled, check_text
+from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor, Lines, StreamDecoder
+from mirada.tasks.model import DecodeOptions, GenerativeModel
 
 PASSAGES = 8
 """Passages of the dev set that a validation reads."""
@@ -87,7 +88,7 @@ def _collate(starts: Sequence[Sequence[int]], prefixes: Sequence[Sequence[int]])
 
 
 def passages(ids: list[int], most: int) -> list[list[int]]:
-    """At most so many of the ids, as passages that are evenly spaced; all of them, in one, if there are no more."""
+    """Evenly spaced passages of a text with at most `most` ids in all; the whole text if it is short enough."""
     if len(ids) <= most:
         return [ids]
     length = max(1, most // PASSAGES)
@@ -122,46 +123,46 @@ class LanguageModel(GenerativeModel):
     # ── generation ────────────────────────────────────────────────────────────────────────────────────────────────
 
     def generate(self, prompt: str = "", *, tokens: int = 200, **decode: Unpack[DecodeOptions]) -> Continuation:
-        """Continue a prompt by at most so many tokens. `decode`: see `DecodeOptions`.
+        """Continue a prompt by at most `tokens` tokens. `decode`: see `DecodeOptions`.
 
         Units of the prompt that the vocabulary does not have are read as <unk>: see `Continuation.notes`.
         """
         before, settings = self._begin(prompt, tokens, decode)
         (best, *_) = self.engine.generate([before[:1]], [before[1:]], settings)[0]
         ids = best.tokens[len(before) - 1 :]
-        pen = self._pen(prompt, before)
-        text = "".join(map(pen.write, ids)) + pen.end()
+        decoder = self._decoder(prompt, before)
+        text = "".join(map(decoder.write, ids)) + decoder.end()
         return Continuation(text, prompt, tuple(ids), len(ids) < tokens, notes=self.remarks(prompt, tokens))
 
     def stream(self, prompt: str = "", *, tokens: int = 200, **decode: Unpack[DecodeOptions]) -> Iterator[str]:
         """The text of `generate` in pieces, as they are generated; with a beam, all at the end."""
         before, settings = self._begin(prompt, tokens, decode)  # at once, so that wrong options are refused here
-        pen = self._pen(prompt, before)
+        decoder = self._decoder(prompt, before)
 
         def pieces() -> Iterator[str]:
-            yield from map(pen.write, self.engine.stream(before[:1], before[1:], settings))
-            yield pen.end()
+            yield from map(decoder.write, self.engine.stream(before[:1], before[1:], settings))
+            yield decoder.end()
 
         return filter(None, pieces())
 
     def _begin(self, prompt: str, tokens: int, decode: DecodeOptions) -> tuple[list[int], GenerationSettings]:
         """The ids before the continuation, and how it is generated."""
-        config, spelling = self.decode_config(**decode), self.preprocessor.spelling
+        config, codec = self.decode_config(**decode), self.preprocessor.codec
         check_count(tokens, "--tokens", 1)
-        before = spelling.before(_check_prompt(prompt))
-        unknown = spelling.tokenizer.unknown
+        before = codec.before(_check_prompt(prompt))
+        unknown = codec.tokenizer.unknown
         return before, GenerationSettings(
             config,
             [tokens + 1],  # the limit counts EOS
             suppressed=() if unknown is None else (unknown,),  # for which there is nothing to write
-            endless=not (spelling.sequences or spelling.whole),
+            endless=not (codec.sequences or codec.whole),
             free_end=True,
         )
 
-    def _pen(self, prompt: str, before: list[int]) -> Pen:
-        """A pen that continues the prompt; words need no space when there is one already."""
-        spaced = self.preprocessor.spelling.sequences and prompt[-1:].isspace()
-        return Pen(self.preprocessor.spelling, [] if spaced else before)
+    def _decoder(self, prompt: str, before: list[int]) -> StreamDecoder:
+        """A stream decoder that continues the prompt; words need no space when there is one already."""
+        spaced = self.preprocessor.codec.sequences and prompt[-1:].isspace()
+        return StreamDecoder(self.preprocessor.codec, [] if spaced else before)
 
     def remarks(self, prompt: str, tokens: int = 200) -> tuple[str, ...]:
         """What to know about a prompt: units that the model does not know, and what exceeds its context."""
@@ -169,7 +170,7 @@ class LanguageModel(GenerativeModel):
         found = [f"the model does not know {unknown}; read as <unk>"] if unknown else []
         if self.network.context is None:  # a recurrent state has no limit
             return tuple(found)
-        size, context = len(self.preprocessor.spelling.before(prompt)), int(self.config["model"]["max_length"])
+        size, context = len(self.preprocessor.codec.before(prompt)), int(self.config["model"]["max_length"])
         if size > context:
             found.append(f"the prompt has {size:,} tokens; the model sees the last {context:,}")
         elif size + tokens > context + 1:
@@ -178,21 +179,21 @@ class LanguageModel(GenerativeModel):
 
     def unknown(self, prompt: str) -> list[str]:
         """The units of a prompt that the vocabulary does not have."""
-        return self.preprocessor.spelling.unknown(_check_prompt(prompt))
+        return self.preprocessor.codec.unknown(_check_prompt(prompt))
 
     def passes(self, text: str, /, target: str | None = None, **options: Any) -> list[Pass]:
         """The pass that reads a text, and `target` after it: at each token it says which comes next."""
         self._reads_only(None, options)
-        spelling, network = self.preprocessor.spelling, self.network
+        codec, network = self.preprocessor.codec, self.network
         whole = check_filled(text) + ("" if target is None else check_text(target, "the target"))
-        before, ids = spelling.opening, spelling.read(whole)
-        read = [*before, *ids] if not spelling.whole else ids
+        before, ids = codec.opening, codec.read(whole)
+        read = [*before, *ids] if not codec.whole else ids
         if network.context is not None and len(read) > network.context:
             raise InputError(f"the text has {len(read):,} tokens; the model sees {network.context:,}; shorten it")
         batch = _whole(torch.tensor([read], device=self.device))
-        tokens = read_tokens(self.preprocessor.tokenizer, whole, ids, spelling.text_of)
+        tokens = read_tokens(self.preprocessor.tokenizer, whole, ids, codec.text_of)
         opening = list(zip(self.preprocessor.tokenizer.spelt(before), before, strict=True))
-        source = tokens if spelling.whole else tokens.framed(before=opening)
+        source = tokens if codec.whole else tokens.framed(before=opening)
         return [
             Pass(
                 network,
@@ -208,7 +209,7 @@ class LanguageModel(GenerativeModel):
 
     def token_bits(self, text: str) -> TokenBits:
         """Compute the negative log-likelihood of each token of a text, −log₂ p, in bits."""
-        ids = self.preprocessor.spelling.read(check_text(text))
+        ids = self.preprocessor.codec.read(check_text(text))
         names = [
             "\n" if id == EOS else piece for id, piece in zip(ids, self.preprocessor.tokenizer.spelt(ids), strict=True)
         ]
@@ -216,7 +217,7 @@ class LanguageModel(GenerativeModel):
 
     def _bits(self, ids: Sequence[int]) -> Tensor:
         """−log₂ p of each id of a text, [n]."""
-        opening = self.preprocessor.spelling.opening
+        opening = self.preprocessor.codec.opening
         whole = torch.tensor([*opening, *ids], dtype=torch.long, device=self.device)
         return token_bits(self.network, whole, int(self.config["data"]["length"]))[len(opening) - 1 :]
 
@@ -228,7 +229,7 @@ class LanguageModel(GenerativeModel):
     def score(self, dev: str | Lines) -> TextScores:
         """Score a text: perplexity, bits per character."""
         text = dev if isinstance(dev, str) else "".join(dev)
-        ids = self.preprocessor.spelling.read(text)
+        ids = self.preprocessor.codec.read(text)
         if not ids:
             raise DataError("there is nothing to evaluate: the text is empty")
         tokenizer, length = self.preprocessor.tokenizer, self.config["data"]["length"]
@@ -242,13 +243,13 @@ class LanguageModel(GenerativeModel):
 
     def validate(self, dev: Lines, size: int) -> Validation:
         """Bits per character on passages of the dev set, evenly spaced, and an example continuation."""
-        spelling, unit = self.preprocessor.spelling, self.preprocessor.tokenizer.unit
-        whole = spelling.read("".join(dev))
+        codec, unit = self.preprocessor.codec, self.preprocessor.tokenizer.unit
+        whole = codec.read("".join(dev))
         chosen = passages(whole, size * TOKENS_FOR_EACH)
         bits, count = sum(float(self._bits(ids).sum()) for ids in chosen), sum(map(len, chosen))
-        value = bits / divisor(unit, count, sum(len(spelling.text_of(ids)) for ids in chosen))
+        value = bits / divisor(unit, count, sum(len(codec.text_of(ids)) for ids in chosen))
         half = min(SHOWN, len(whole) // 2)
-        prompt, truth = spelling.text_of(whole[:half]), spelling.text_of(whole[half : half + SHOWN])
+        prompt, truth = codec.text_of(whole[:half]), codec.text_of(whole[half : half + SHOWN])
         output = self.generate(prompt, tokens=SHOWN)
         prompt, said, truth = (" ".join(text.split()) for text in (prompt, output.text, truth))
         figures = {"loss": bits * float(np.log(2)) / count}

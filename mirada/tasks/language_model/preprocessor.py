@@ -27,7 +27,7 @@ Lines = list[str]
 _BEFORE_A_WORD = re.compile(r".+(?=[ \n]\S)", re.DOTALL)
 
 
-class Spelling:
+class TextCodec:
     """Text to ids and ids back to text, with nothing added or lost in between.
 
     Our subwords put a space before all they are given and take one away from the front of what they decode. So text
@@ -100,32 +100,32 @@ class Spelling:
         return list(dict.fromkeys(token.text for token in self.tokenizer.tokens(text) if token.id == UNK))
 
 
-class Pen:
-    """Writes ids as text as they come, holding back half a character until it is whole; all of it is `text_of`."""
+class StreamDecoder:
+    """Decodes ids as they come, holding back half a character until it is whole; in all, it writes `text_of`."""
 
-    def __init__(self, spelling: Spelling, before: Sequence[int] = ()):
+    def __init__(self, codec: TextCodec, before: Sequence[int] = ()):
         """`before` are the ids that stand before the first one."""
-        self.spelling = spelling
+        self.codec = codec
         self._anchor = list(before[-1:])
         self._waiting: list[int] = []
 
     def write(self, id: int) -> str:
-        """What can be read now."""
+        """The text that is complete with one more id."""
         self._waiting.append(id)
         text = self._text()
-        if text.endswith("�") and self.spelling.tokenizer.unit == "subwords":
+        if text.endswith("�") and self.codec.tokenizer.unit == "subwords":
             return ""
         self._anchor, self._waiting = [id], []
         return text
 
     def end(self) -> str:
-        """What is left, half a character as it may be."""
+        """The rest of the text, even half a character."""
         text, self._waiting = self._text(), []
         return text
 
     def _text(self) -> str:
         # The unit before is decoded along: what the tokenizer does to the front of a text happens to it alone.
-        whole, before = self.spelling.text_of([*self._anchor, *self._waiting]), self.spelling.text_of(self._anchor)
+        whole, before = self.codec.text_of([*self._anchor, *self._waiting]), self.codec.text_of(self._anchor)
         return whole[len(before) :]
 
 
@@ -139,12 +139,12 @@ class LanguageModelPreprocessor:
     """The units of text of a language model, and how often each occurred in training."""
 
     required = ("tokenizer.json", "counts.json")
-    spelling: Spelling
+    codec: TextCodec
     counts: npt.NDArray[np.int64]
 
     @property
     def tokenizer(self) -> Tokenizer:
-        return self.spelling.tokenizer
+        return self.codec.tokenizer
 
     @property
     def sizes(self) -> Sizes:
@@ -161,4 +161,4 @@ class LanguageModelPreprocessor:
         counts = np.array(load_json(files["counts.json"], list[Count], path, BundleError), dtype=np.int64)
         if len(counts) != tokenizer.size:
             raise BundleError(f"{path}: has {len(counts):,} counts for {tokenizer.size:,} units of the vocabulary")
-        return cls(Spelling(tokenizer), counts)
+        return cls(TextCodec(tokenizer), counts)

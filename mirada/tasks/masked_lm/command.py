@@ -9,7 +9,7 @@ import typer
 
 from mirada.cli.answers import formatted, job_of
 from mirada.cli.app import USE, AsText, Bundle, Device, File, Json, Program, Texts, Threads, note
-from mirada.cli.input import Given
+from mirada.cli.input import Input
 from mirada.cli.output import check_new, new_binary
 from mirada.cli.predict import answer, load
 from mirada.errors import UsageError, counted
@@ -54,7 +54,7 @@ def register(app: Program) -> None:
         if out is None and not json_:
             raise UsageError("where should the vectors go? Name a file: --out vectors.npz, or print them: --json")
         check_new(out, "--out")
-        given = Given(texts, file, as_text=as_text)
+        given = Input(texts, file, as_text=as_text)
         model = load(bundle, device, threads, MaskedLanguageModel)
         if json_:
             job = job_of("embed", bundle)
@@ -63,7 +63,7 @@ def register(app: Program) -> None:
             _write_arrays(model, given, out)
 
 
-def _write_arrays(model: Any, given: Given, out: Path) -> None:
+def _write_arrays(model: Any, given: Input, out: Path) -> None:
     import numpy as np
 
     found: list[Any] = []

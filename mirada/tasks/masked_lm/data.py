@@ -42,7 +42,7 @@ _HASH, _LONG_ENOUGH = range(2)  # the keys of a document
 
 
 class DocumentsConfig(TextSection):
-    """Which documents to learn from. Of equal ones, one is read; those of the dev set are not learned from."""
+    """Which documents to learn from. Equal ones are read once; those of the dev set are not learned from."""
 
     needs = "a text file with a blank line between documents"
 
@@ -212,7 +212,7 @@ class MaskedBatches:
         return [batches[number] for number in chance.permutation(len(batches))]
 
     def _windows(self, chance: np.random.Generator) -> tuple[Rows, Rows, Rows]:
-        """Where windows begin and end, and their documents: a grid over each, shifted at random in every epoch."""
+        """The beginnings, ends and documents of windows: a grid over each document, shifted randomly in every epoch."""
         length = self.config.length - 2  # two EOS
         lengths = np.diff(self.offsets)
         usable = np.flatnonzero(lengths >= MIN_TOKENS)
@@ -272,7 +272,7 @@ class MaskedBatches:
 
 
 def _elsewhere(owners: Rows, chance: np.random.Generator) -> Rows:
-    """For each window, any one of another document. `owners`, the document of each, is sorted and names two or more."""
+    """A random window of another document for each window; `owners`, the document of each, is sorted."""
     first, end = np.searchsorted(owners, owners, "left"), np.searchsorted(owners, owners, "right")
     drawn = chance.integers(0, len(owners) - (end - first))  # the document's own windows are not counted
     return np.where(drawn < first, drawn, drawn + (end - first))

@@ -22,8 +22,9 @@ from mirada.inspection.words import Tokens, read_tokens
 from mirada.metrics.score import Evaluation, Score
 from mirada.models.bert import BertForPretraining
 from mirada.predictions import Prediction, ranked
+from mirada.tasks.inputs import check_count, check_filled, check_text, check_texts
 from mirada.tasks.masked_lm.data import DocumentsConfig, MaskedBatches, MaskedLMPreprocessor, documents
-from mirada.tasks.model import CELLS, Model, check_count, check_filled, check_text, check_texts, framed_tokens, pad
+from mirada.tasks.model import CELLS, Model, framed_tokens, pad
 
 GAP = "[MASK]"
 """How a user writes a gap, whatever the vocabulary calls it."""
@@ -206,7 +207,8 @@ class MaskedLanguageModel(Model):
     def evaluate(self, texts: str | Path, **other: Any) -> MaskedScores:
         """Mask words of the documents in a file, and score how well they are predicted."""
         self._need_words()
-        return self.score([document.fields[0] for document in documents(str(texts))])
+        lenient = self.config["data"].get("invalid_bytes") == "drop"
+        return self.score([document.fields[0] for document in documents(str(texts), lenient)])
 
     def score(self, dev: list[str]) -> MaskedScores:
         loss, found, size, follows, pairs = self._measure(dev, SCORED_TOKENS)
@@ -266,6 +268,6 @@ def split_at(ids: list[int], mark: int | None) -> list[list[int]]:
 
 
 def _spread(dev: list[str], tokens: int) -> list[str]:
-    """All documents, in an order whose first ones, about so many tokens, are evenly spaced."""
+    """All documents, reordered so that the first ones, with about `tokens` tokens, are evenly spaced."""
     stride = max(1, sum(map(len, dev)) // (4 * tokens))  # about four characters a token
     return [document for start in range(stride) for document in dev[start::stride]]

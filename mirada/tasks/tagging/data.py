@@ -120,8 +120,10 @@ class TaggedBatches(Groups[SequenceBatch]):
         return truth
 
     def _before(self, said: Tensor) -> Tensor:
-        """o_0 … o_{T−1} [B, T, O]: zeros, so that W o_0 = 0, then what was true of the piece before: one-hot, or a
-        number on the network's scale."""
+        """The true outputs o_0 … o_{T−1} [B, T, O], one-hot or a number on the network's scale.
+
+        The first is zeros, so that W o_0 = 0.
+        """
         last = torch.cat([torch.zeros_like(said[:, :1]), said[:, :-1]], 1)[..., None]  # [B, T, 1]
         if last.is_floating_point():
             return last
@@ -147,7 +149,7 @@ class TaggingData(Preparation[Example]):
         of_base = None if self.known is None else "numbers" if self.known.numeric else "labels"
         if of_base and self.data.tags not in ("auto", of_base):
             raise DataError(f"data.tags={self.data.tags}: the tags of the base are {of_base}; leave it out")
-        self.alphabet = Alphabet(of_base or self.data.tags)  # type: ignore[arg-type]
+        self.tag_set = TagSet(of_base or self.data.tags)  # type: ignore[arg-type]
         self._count = 0
 
     def open(self, paths: Sequence[str]) -> Sources:
@@ -160,7 +162,7 @@ class TaggingData(Preparation[Example]):
 
     def keys(self, record: AnyRecord) -> tuple[int, ...]:
         words, tags = record.fields
-        self.alphabet.add(record, self._count)
+        self.tag_set.add(record, self._count)
         self._count += 1
         return fingerprint(*words), fingerprint(*words, "", *tags)
 
@@ -182,7 +184,7 @@ class TaggingData(Preparation[Example]):
         """The sentences with the smallest fingerprints; but the first with each label is learned from, always."""
         sentences = survey.column(_WORDS)
         distinct = np.unique(sentences)
-        firsts = [] if self.alphabet.numbers else list(self.alphabet.places.values())
+        firsts = [] if self.tag_set.numbers else list(self.tag_set.places.values())
         free = distinct[np.isin(distinct, sentences[firsts], invert=True)] if firsts else distinct[:-1]
         if not len(free):
             raise DataError(f"{survey.source}: every sentence has a tag of its own to learn; give a dev file (--dev)")
@@ -191,7 +193,7 @@ class TaggingData(Preparation[Example]):
 
     def split(self, survey: Survey) -> Examples:
         self._dev: Examples = super().split(survey)
-        self.labels: list[str] = [] if self.alphabet.numbers else sorted(self.alphabet.places)
+        self.labels: list[str] = [] if self.tag_set.numbers else sorted(self.tag_set.places)
         if self.labels and self.known is not None:
             if new := [label for label in self.labels if label not in self.known.labels]:
                 known = ", ".join(self.known.labels)
@@ -208,21 +210,21 @@ class TaggingData(Preparation[Example]):
     def encode(self, survey: Survey, preprocessor: TaggingPreprocessor, folder: Path) -> None:
         tokenizer, labels, longest = preprocessor.tokenizer, self.labels, self.data.max_tokens
         with open(folder / "numbers.f64", "wb") as numbers:
-            self.marking = marking = Marking(survey, tokenizer, labels, longest, numbers)
+            self.tag_encoder = encoder = TagEncoder(survey, tokenizer, labels, longest, numbers)
             vocabulary = max(tokenizer.size, len(labels) + 1)
-            corpus = self.write_corpus(survey, folder, marking.rows(), vocabulary=vocabulary, longest=longest)
+            corpus = self.write_corpus(survey, folder, encoder.rows(), vocabulary=vocabulary, longest=longest)
         self._check_dev()
         report = self.report
-        report.words, report.tags = marking.count, marking.tally()
-        report.fingerprint, report.vocabulary = marking.fingerprint(corpus.fingerprint), tokenizer.size
+        report.words, report.tags = encoder.count, encoder.tally()
+        report.fingerprint, report.vocabulary = encoder.fingerprint(corpus.fingerprint), tokenizer.size
         report.notes = [
             *(f"{shown_path(path)}: {about}" for path, about in survey.source.files),
-            self.alphabet.summary(),
+            self.tag_set.summary(),
         ]
 
     def adapt(self, survey: Survey, preprocessor: TaggingPreprocessor) -> TaggingPreprocessor:
-        base, words = self.known, self.marking.words
-        mean, deviation = (base.mean, base.deviation) if base else self.marking.scale()
+        base, words = self.known, self.tag_encoder.words
+        mean, deviation = (base.mean, base.deviation) if base else self.tag_encoder.scale()
         if base:
             words = np.union1d(words, base.words) if len(base.words) else base.words
         kept = words if len(words) <= MAX_KNOWN else words[:0]
@@ -237,7 +239,7 @@ class TaggingData(Preparation[Example]):
             wrong = [tag for tag in used if as_number(tag) is None]
             reason = "which are not numbers, as those of the training set are"
         else:
-            counted = [label for label, count in self.marking.tally().items() if count]
+            counted = [label for label, count in self.tag_encoder.tally().items() if count]
             wrong = sorted(used.keys() - set(self.known.labels if self.known else counted))
             reason = "which the base does not know" if self.known else "which no training sentence has"
         if wrong:
@@ -279,8 +281,8 @@ def _named(tags: Sequence[str]) -> str:
     return ", ".join(map(shown_text, tags[:10])) + (f" and {len(tags) - 10} more" if len(tags) > 10 else "")
 
 
-class Marking:
-    """Cuts the training sentences into pieces with marks beside them, and counts on the way."""
+class TagEncoder:
+    """Encodes the training sentences as pieces with marks beside them, and counts their tags."""
 
     def __init__(self, survey: Survey, cutter: Tokenizer, labels: list[str], longest: int, numbers: BinaryIO):
         self.survey, self.cutter, self.labels, self.longest = survey, cutter, labels, longest
@@ -339,7 +341,7 @@ class Marking:
         return pieces if self.labels else hashlib.sha256((pieces + self._digest.hexdigest()).encode()).hexdigest()
 
 
-class Alphabet:
+class TagSet:
     """Which tags there are, where each occurs first, and whether they are numbers."""
 
     def __init__(self, wanted: Literal["auto", "labels", "numbers"]):

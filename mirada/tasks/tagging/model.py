@@ -23,7 +23,8 @@ from mirada.inspection.trace import Pass
 from mirada.inspection.words import Tokens
 from mirada.metrics.tagging import NumberScores, TagScores, evaluate_numbers, evaluate_tags
 from mirada.predictions import Prediction
-from mirada.tasks.model import CELLS, Model, check_filled, check_texts, framed_tokens, pad
+from mirada.tasks.inputs import check_filled, check_texts
+from mirada.tasks.model import CELLS, Model, framed_tokens, pad
 from mirada.tasks.tagging.data import TaggingData
 from mirada.tasks.tagging.tags import Examples, TaggedConfig, TaggingPreprocessor, as_number, cut
 

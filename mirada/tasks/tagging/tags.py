@@ -73,7 +73,7 @@ class TaggingPreprocessor:
     required = ("tokenizer.json", "tags.json", "words.u64")
     tokenizer: Tokenizer
     labels: list[str]
-    """None if the tags are numbers."""
+    """Empty if the tags are numbers."""
     mean: float = 0.0
     deviation: float = 1.0
     """The mean and standard deviation of the training set; the model predicts (y − mean) / deviation."""
@@ -141,4 +141,5 @@ def cut(tokenizer: Tokenizer, sentences: Sequence[Sequence[str]]) -> list[tuple[
 
 
 def fingerprints(words: Iterable[str]) -> Hashes:
+    """A 64-bit hash of each word."""
     return np.fromiter(map(fingerprint, words), dtype=np.uint64)

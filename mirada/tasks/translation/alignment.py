@@ -81,7 +81,7 @@ class Side:
     read: str
     """The text with markers for what both sides have."""
     origin: list[Span]
-    """For each character of it those of `text`."""
+    """The characters of `text` that each character of `read` stands for."""
 
     @classmethod
     def of(cls, text: str, tokenizer: Tokenizer, breaks: Breaks, masked: Sequence[tuple[Masking, str]]) -> Side:
@@ -147,7 +147,7 @@ class Ranking:
     pairs: int
     """How many were compared."""
     chosen: Ranked
-    """Of those that the sample cannot tell from the first, the one that averages most heads."""
+    """The one that averages most heads among those that the sample cannot tell from the first."""
 
     def __str__(self) -> str:
         return f"{self.measure} {self.chosen.value:.1f}%"
@@ -208,7 +208,7 @@ class Aligner:
     def weights(self, pairs: Sequence[Sides], reading: Reading | None = None) -> Iterator[tuple[int, WordWeights]]:
         """The numbers of pairs with their weights between words, in an order that suits computing.
 
-        Of one reading there is one layer and one head, already averaged where that is asked for.
+        With a `reading` they have one layer and one head, averaged if it says so.
         """
         known = [(number, each.source, each.target) for number, each in enumerate(pairs) if not each.problem]
         lengths = [len(source.ids) + len(target.ids) + 2 for _, source, target in known]
@@ -378,7 +378,7 @@ class Aligner:
 
 
 def _steady(rows: Sequence[Ranked], p: float, n: float) -> Ranked:
-    """Of the rows that a sample cannot tell from the first, the one that averages most heads.
+    """The row that averages most heads among those that a sample cannot tell from the first.
 
     The first is right in a share p of n words or links. As good are rows down to Wilson's bound, of one standard error:
     least = (p + 1/2n − √(p (1 − p)/n + 1/4n²)) / (1 + 1/n); and all where n < FEW: one of many is then ahead by luck.

@@ -29,8 +29,7 @@ def attribute(
     methods: Sequence[str] = ("leave-out", "gradient"),
     reading: Reading | None = None,
 ) -> Attribution:
-    """The attention between the words of a sentence and its translation, as the model reads and generates them, and
-    other measures of what the words of the translation rest on."""
+    """Measure how much each word of a translation rests on each word of its source, beside the attention."""
     names = check_methods(methods)
     sides = sides_of(aligner, piece, chosen)
     for name, side in (("text", sides.source), ("translation", sides.target)):

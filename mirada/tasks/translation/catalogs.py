@@ -20,9 +20,9 @@ from mirada.data.text import shown_path
 from mirada.errors import DataError, UsageError
 from mirada.files import sync_folder, write_bytes
 from mirada.predictions import Prediction
-from mirada.tasks.translation.translator import Translation
+from mirada.tasks.translation.prediction import Translation
 
-FORCE = "fill it all the same: --force"
+FORCE = "fill it anyway: --force"
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Filling(Prediction):
 
     def __str__(self) -> str:
         empty = f", {self.left:,} left empty" if self.left else ""
-        return f"filled {self.filled:,} entries{empty}"
+        return f"filled {self.filled:,} {'entry' if self.filled == 1 else 'entries'}{empty}"
 
 
 def lines_of(catalog: Catalog) -> list[str]:
@@ -55,7 +55,7 @@ def lines_of(catalog: Catalog) -> list[str]:
 
 
 def fill(catalog: Catalog, translated: Mapping[str, Translation], keep_damaged: bool = False) -> Filling:
-    """Fill in the translations of `lines_of`. Of the n best, the first that keeps all placeholders is taken.
+    """Fill in the translations of `lines_of`: of each, the first of the n best that keeps all placeholders.
 
     An entry stays empty if a line of it has none that does, unless `keep_damaged`.
     """
@@ -92,7 +92,7 @@ def _line(line: str, translated: Mapping[str, Translation], keep_damaged: bool) 
     text = before + options[best] + after
     if not damages[best]:
         return text, "; ".join(translation.notes)
-    outcome = "filled in all the same" if keep_damaged else "left empty"
+    outcome = "filled in anyway" if keep_damaged else "left empty"
     remarks = "; ".join([f"{damages[best]}; {outcome}", *translation.notes])
     return (text, remarks) if keep_damaged else (None, remarks)
 
@@ -104,14 +104,14 @@ def damage(source: str, translation: str) -> str:
     if lost:
         return f"its translation lost {', '.join(lost.elements())}"
     if added:
-        return f"its translation has {', '.join(added.elements())}, which the text has not"
+        return f"its translation has {', '.join(added.elements())}, which its source does not have"
     if _by_place(wanted) != _by_place(there):
         return f"its translation changed the order of {', '.join(_by_place(wanted))}"
     return ""
 
 
 def _by_place(placeholders: list[str]) -> list[str]:
-    """Those that are filled by their order: %s and %d, not %1$s, %(name)s, {name} or %%."""
+    """Positional placeholders: %s and %d, not %1$s, %(name)s, {name} or %%."""
     return [mark for mark in placeholders if mark[0] == "%" and mark[-1].isalpha() and not {"(", "$"} & set(mark)]
 
 
@@ -190,7 +190,7 @@ def other_language(catalog: Catalog, target: str | None) -> str:
 
 
 def check_language(catalog: Catalog, source: str | None, target: str | None, force: bool = False) -> list[str]:
-    """Refuse a catalog whose header says another language than a model's; what is doubtful else, a line each."""
+    """Refuse a catalog whose header says another language than a model's; returns other doubts, a line each."""
     doubts = []
     if other := other_language(catalog, target):
         said = f"{catalog.name}: is in {other} by its {{}}, and the model translates into {target}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mirada.cli.answers import job_of
+from mirada.cli.answers import Job, Lines, job_of
 from mirada.cli.app import (
     USE,
     AsText,
@@ -30,7 +30,7 @@ from mirada.cli.app import (
     option,
     say,
 )
-from mirada.cli.input import Given
+from mirada.cli.input import Input
 from mirada.cli.output import check_new
 from mirada.cli.predict import answer, load, switched_off
 from mirada.errors import UsageError
@@ -38,10 +38,76 @@ from mirada.tasks.translation.command_files import Aids, fill, translate_documen
 
 if TYPE_CHECKING:
     from mirada.tasks.translation.model import TranslationModel
-
+    from mirada.tasks.translation.prediction import Translation
 
 Options = dict[str, Any]
 """Options by their names."""
+
+File = Annotated[
+    Path | None,
+    option(help="Translate this text, HTML, Markdown, DOCX, ODT, SRT, VTT, CSV, TSV, JSONL, TMX, PO file or folder."),
+]
+TableColumns = Annotated[
+    str | None,
+    option("--columns", "--column", help="Columns of a table: `text` in place, `text,translation` into another."),
+]
+TargetLanguage = Annotated[
+    str | None,
+    typer.Option(
+        "--to",
+        help="The language to translate into, for a model of several directions.",
+        show_default="by the language of the input, if that is clear",
+    ),
+]
+Prefix = Annotated[str, option(help="The beginning that every translation must have.")]
+Terms = Annotated[
+    Path | None, option(help="Terms and the translations they must have: source, tab, target on each line.")
+]
+Keep = Annotated[Path | None, option(help="Words and names that stay as they are, one per line.")]
+Memory = Annotated[
+    Path | None, option(help="A translation memory (TMX, or other sentence pairs): what it has is used as it is.")
+]
+Threshold = Annotated[
+    float | None,
+    typer.Option(
+        help="Report sentences of the memory that are similar by this percentage; 100: none.", show_default="75"
+    ),
+]
+Sample = Annotated[bool, typer.Option("--sample", help="Sample from the probabilities instead of beam search.")]
+KeepDamaged = Annotated[
+    bool, typer.Option("--keep-damaged", help="In catalogs, keep translations that lost placeholders.")
+]
+SkipBroken = Annotated[bool, typer.Option("--skip-broken", help="In a folder, skip catalogs that cannot be read.")]
+Force = Annotated[bool, typer.Option("--force", help="Fill catalogs even if their header names another language.")]
+Split = Annotated[
+    bool | None,
+    typer.Option(
+        help="Translate each sentence of a line by itself, and long ones by clauses where that is better.",
+        show_default="--split",
+    ),
+]
+Spelling = Annotated[
+    bool | None,
+    typer.Option(help="Correct misspelt words of the source, and say so.", show_default="--spelling"),
+]
+Flags = Annotated[
+    bool, typer.Option("--flags", help="Add columns: what to check each translation for, and its confidence.")
+]
+Words = Annotated[bool, typer.Option("--words", help="With --json, add the probability of each word.")]
+EngineName = Annotated[
+    str | None,
+    typer.Option(
+        help="What computes: torch, or ctranslate2 (faster on a CPU, the same answers).",
+        show_default="ctranslate2 where it can",
+    ),
+]
+Quantize = Annotated[
+    str | None,
+    typer.Option(help="Weights of ctranslate2: int8 is faster and nearly as good.", show_default="float32"),
+]
+Precision = Annotated[
+    str | None, typer.Option(help="Arithmetic of torch: float32 or bfloat16.", show_default="float32")
+]
 
 
 def register(app: Program) -> None:
@@ -51,95 +117,34 @@ def register(app: Program) -> None:
 def translate(
     bundle: Bundle,
     texts: Texts = None,
-    file: Annotated[
-        Path | None,
-        typer.Option(
-            help="Translate this text, HTML, Markdown, DOCX, ODT, SRT, VTT, CSV, TSV, JSONL, TMX, PO file or folder.",
-            show_default=False,
-        ),
-    ] = None,
+    file: File = None,
     out: Out = None,
-    columns: Annotated[
-        str | None,
-        typer.Option(
-            "--columns",
-            "--column",
-            help="Columns of a table: `text` in place, `text,translation` into another.",
-            show_default=False,
-        ),
-    ] = None,
+    columns: TableColumns = None,
     as_text: AsText = False,
-    to: Annotated[
-        str | None,
-        typer.Option(
-            help="The language to translate into, for a model of several directions.",
-            show_default="by the language of the input, if that is clear",
-        ),
-    ] = None,
+    to: TargetLanguage = None,
     beam: Beam = None,
     n_best: NBest = None,
-    prefix: Annotated[
-        str, typer.Option(help="The beginning that every translation must have.", show_default=False)
-    ] = "",
-    glossary: Annotated[
-        Path | None, option(help="Terms and the translations they must have: source, tab, target on each line.")
-    ] = None,
-    keep: Annotated[Path | None, option(help="Words and names that stay as they are, one per line.")] = None,
-    memory: Annotated[
-        Path | None, option(help="A translation memory (TMX, or other sentence pairs): what it has is used as it is.")
-    ] = None,
-    memory_threshold: Annotated[
-        float | None,
-        typer.Option(
-            help="Report sentences of the memory that are similar by this percentage; 100: none.", show_default="75"
-        ),
-    ] = None,
-    sample: Annotated[
-        bool, typer.Option("--sample", help="Sample from the probabilities instead of beam search.")
-    ] = False,
+    prefix: Prefix = "",
+    glossary: Terms = None,
+    keep: Keep = None,
+    memory: Memory = None,
+    memory_threshold: Threshold = None,
+    sample: Sample = False,
     temperature: Temperature = None,
     top_k: TopK = None,
     top_p: TopP = None,
     seed: SampleSeed = None,
-    keep_damaged: Annotated[
-        bool, typer.Option("--keep-damaged", help="In catalogs, keep translations that lost placeholders.")
-    ] = False,
-    skip_broken: Annotated[
-        bool, typer.Option("--skip-broken", help="In a folder, skip catalogs that cannot be read.")
-    ] = False,
-    force: Annotated[
-        bool, typer.Option("--force", help="Fill catalogs even if their header names another language.")
-    ] = False,
-    split: Annotated[
-        bool | None,
-        typer.Option(
-            help="Translate each sentence of a line by itself, and long ones by clauses where that is better.",
-            show_default="--split",
-        ),
-    ] = None,
-    spelling: Annotated[
-        bool | None,
-        typer.Option(help="Correct misspelt words of the source, and say so.", show_default="--spelling"),
-    ] = None,
-    flags: Annotated[
-        bool, typer.Option("--flags", help="Add columns: what to check each translation for, and its confidence.")
-    ] = False,
-    words: Annotated[bool, typer.Option("--words", help="With --json, add the probability of each word.")] = False,
+    keep_damaged: KeepDamaged = False,
+    skip_broken: SkipBroken = False,
+    force: Force = False,
+    split: Split = None,
+    spelling: Spelling = None,
+    flags: Flags = False,
+    words: Words = False,
     json_: Json = False,
-    engine: Annotated[
-        str | None,
-        typer.Option(
-            help="What computes: torch, or ctranslate2 (faster on a CPU, the same answers).",
-            show_default="ctranslate2 where it can",
-        ),
-    ] = None,
-    quantize: Annotated[
-        str | None,
-        typer.Option(help="Weights of ctranslate2: int8 is faster and nearly as good.", show_default="float32"),
-    ] = None,
-    precision: Annotated[
-        str | None, typer.Option(help="Arithmetic of torch: float32 or bfloat16.", show_default="float32")
-    ] = None,
+    engine: EngineName = None,
+    quantize: Quantize = None,
+    precision: Precision = None,
     without: Without = None,
     threads: Threads = None,
     device: Device = None,
@@ -156,19 +161,15 @@ def translate(
     lines_only = {"--prefix": prefix, "--flags": flags, "--words": words}
     catalogs_only = {"--keep-damaged": keep_damaged, "--skip-broken": skip_broken, "--force": force}
     _check_kind(kind, lines_only, catalogs_only, {"--columns": columns})
-    if words and not json_:
-        raise UsageError("--words: is shown with --json; add it, or leave it out")
-    if flags and (n_best or 1) > 1:
-        raise UsageError("--flags: is for one translation a line; leave out --n-best, or use --json")
-    given = Given(texts, file, as_text=as_text or kind != "lines")
+    _check_shown(flags, words, n_best, json_)
+    given = Input(texts, file, as_text=as_text or kind != "lines")
     check_new(out, "--out", packed=kind == "document")
-    how = {"engine": engine, "quantize": quantize, "precision": precision}
-    model = load(bundle, device, threads, TranslationModel, **how)
-    decode: dict[str, Any] = {"beam": beam, "n_best": n_best, "temperature": temperature, "top_k": top_k}
-    decode |= {"top_p": top_p, "seed": seed, "sample": sample or None, "split": split, "words": words or None}
-    decode["spelling"] = spelling
+    arithmetic = {"engine": engine, "quantize": quantize, "precision": precision}
+    model = load(bundle, device, threads, TranslationModel, **arithmetic)
+    decode: Options = {"beam": beam, "n_best": n_best, "temperature": temperature, "top_k": top_k, "top_p": top_p}
+    decode |= {"seed": seed, "sample": sample or None, "split": split, "words": words or None, "spelling": spelling}
     aids = Aids(model, _direction(model, to, given, out, kind), glossary, keep, memory, memory_threshold)
-    settings = {**how, **aids.fingerprints, **model.decode_config(**decode).model_dump()}
+    settings = {**arithmetic, **aids.fingerprints, **model.decode_config(**decode).model_dump()}
     job = job_of("translate", bundle, prefix=prefix, flags=flags, without=without, **settings)
     try:
         with switched_off(without):
@@ -178,12 +179,31 @@ def translate(
             elif file is not None and kind == "document":
                 translate_document(model, file, out, job, decode, aids, listed(columns), json_)
             else:
-                if prefix.rstrip() != prefix:
-                    say(f"mirada: --prefix {prefix!r}: the space at its end is ignored; the next word brings its own")
-                shown = (lambda found: found.with_columns()) if flags else (lambda found: found)
-                answer(given, out, job, lambda lines: map(shown, aids.translate(lines, prefix=prefix, **decode)), json_)
+                _translate_lines(given, out, job, decode, aids, prefix, flags, json_)
     finally:
         aids.report()
+
+
+def _translate_lines(
+    given: Input, out: Path | None, job: Job, decode: Options, aids: Aids, prefix: str, flags: bool, json_: bool
+) -> None:
+    """Translate texts or lines, one line per line; with `flags` in columns."""
+    if prefix.rstrip() != prefix:
+        say(f"mirada: --prefix {prefix!r}: the space at its end is ignored; the next word brings its own")
+
+    def predict(lines: Lines) -> list[Translation]:
+        found = aids.translate(lines, prefix=prefix, **decode)
+        return [one.with_columns() for one in found] if flags else found
+
+    answer(given, out, job, predict, json_)
+
+
+def _check_shown(flags: bool, words: bool, n_best: int | None, json_: bool) -> None:
+    """Refuse options that the chosen output cannot show."""
+    if words and not json_:
+        raise UsageError("--words: is shown with --json; add it, or leave it out")
+    if flags and (n_best or 1) > 1:
+        raise UsageError("--flags: is for one translation a line; leave out --n-best, or use --json")
 
 
 def _kind(file: Path) -> str:
@@ -208,8 +228,8 @@ def _check_kind(kind: str, lines: Options, catalogs: Options, documents: Options
                 raise UsageError(f"{name}{f' {value}' if isinstance(value, str) else ''}: {why}")
 
 
-def _direction(model: TranslationModel, to: str | None, given: Given, out: Path | None, kind: str) -> str | None:
-    """The direction that is asked for; of two the one that suits the whole input, unless that arrives line by line."""
+def _direction(model: TranslationModel, to: str | None, given: Input, out: Path | None, kind: str) -> str | None:
+    """The given direction, or else the one that suits the whole input, unless that arrives line by line."""
     if kind != "lines":
         model.languages(to)  # has to be named
     if to is not None or not model.directions.both:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +11,13 @@ import typer
 
 from mirada.cli.answers import Job, Lines, Predict, write_answers
 from mirada.cli.app import VERBOSE, note, say, verbosity
-from mirada.cli.input import Given
+from mirada.cli.input import Input
 from mirada.cli.output import cannot_write
-from mirada.errors import UsageError
+from mirada.errors import UsageError, counted
 
 if TYPE_CHECKING:
     from mirada.tasks.translation.model import TranslationModel
-    from mirada.tasks.translation.translator import Translation
+    from mirada.tasks.translation.prediction import Translation
 
 
 Translated = dict[str, "Translation"]
@@ -53,7 +53,7 @@ class Aids:
 
     @property
     def fingerprints(self) -> dict[str, Any]:
-        """What of it decides the translations."""
+        """What decides the translations besides the model and its options."""
         found: dict[str, Any] = {"to": self.to} if self.to else {}
         found |= {"glossary": self.glossary.fingerprint} if self.glossary else {}
         return {**found, "memory": [self.memory.fingerprint, self.threshold]} if self.memory else found
@@ -102,8 +102,7 @@ def fill(
     All lines are translated first, into `<out>.partial`, which an interrupted command continues; then the catalogs are
     written.
     """
-    from mirada.data.po import Catalog
-    from mirada.tasks.translation.catalogs import check_language, choose, fill_all, lines_of
+    from mirada.tasks.translation.catalogs import choose, fill_all
 
     if out is None:
         example = file.name + ".new" if file.is_dir() else f"{file.name.partition('.')[0]}.new.po"
@@ -115,12 +114,7 @@ def fill(
         paths, notes = choose(file, target, skip_broken=skip_broken, force=force)
         for remark in notes:
             say(f"mirada: {remark}")
-    lines: dict[str, None] = {}
-    for path in paths:
-        catalog = Catalog(path)
-        for doubt in check_language(catalog, source, target, force=force):
-            say(f"mirada: {doubt}")
-        lines |= dict.fromkeys(lines_of(catalog))
+    lines = _lines_of(paths, source, target, force)
 
     def finish(translated: Translated) -> None:
         fillings = fill_all(paths, file, out, translated, keep_damaged)
@@ -130,18 +124,33 @@ def fill(
             if json_:
                 print(json.dumps({"file": str(path), **filling.as_dict()}, ensure_ascii=False))
         filled, left = (sum(getattr(one, name) for one in fillings.values()) for name in ("filled", "left"))
-        where = f" in {len(paths):,} catalogs" if file.is_dir() else ""
+        where = f" in {counted(len(paths), 'catalog')}" if file.is_dir() else ""
         empty = f", {left:,} left empty" if left else ""
-        say(f"filled {filled:,} entries{where}, marked fuzzy for a person to check{empty}; the rest is as it was")
+        entries = f"{filled:,} {'entry' if filled == 1 else 'entries'}"
+        say(f"filled {entries}{where}, marked fuzzy for a person to check{empty}; the rest is as it was")
 
     options = model.fill_options(**decode)
     _translate_all(
-        Given([*lines], None),
+        Input(lines, None),
         out,
         {**job, "catalogs": True},
         lambda chunk: aids.translate(chunk, **options),
         finish,
     )
+
+
+def _lines_of(paths: Sequence[Path], source: str | None, target: str | None, force: bool) -> list[str]:
+    """The distinct lines of catalogs to translate; what is doubtful about their languages is reported."""
+    from mirada.data.po import Catalog
+    from mirada.tasks.translation.catalogs import check_language, lines_of
+
+    lines: dict[str, None] = {}
+    for path in paths:
+        catalog = Catalog(path)
+        for doubt in check_language(catalog, source, target, force=force):
+            say(f"mirada: {doubt}")
+        lines |= dict.fromkeys(lines_of(catalog))
+    return [*lines]
 
 
 def translate_document(
@@ -186,15 +195,15 @@ def translate_document(
             print(json.dumps({"file": str(file), **done.as_dict()}, ensure_ascii=False))
         say(f"{done}; the rest of the document is as it was")
 
-    given = Given(texts, None, unit="segments")
+    given = Input(texts, None, unit="segments")
     _translate_all(given, out, {**job, "document": file.suffix, "columns": columns}, predict, finish)
     if left:
         raise typer.Exit(1)
 
 
-def _translate_all(given: Given, out: Path, job: Job, predict: Predict, finish: Callable[[Translated], None]) -> None:
+def _translate_all(given: Input, out: Path, job: Job, predict: Predict, finish: Callable[[Translated], None]) -> None:
     """Translate texts into `<out>.partial`, which an interrupted command continues; `finish` makes `out` of them."""
-    from mirada.tasks.translation.translator import Translation
+    from mirada.tasks.translation.prediction import Translation
 
     texts = given.texts or []
 

@@ -67,7 +67,7 @@ class Speller:
         return whole[len(head) :] if whole[: len(head)] == head else self.tokenizer.encode([term])[0]
 
     def _checked(self, spelt: list[tuple[list[int], str, str]]) -> list[Form]:
-        """Those that give the term back: a vocabulary of words does not have them all."""
+        """The forms that decode to the term; a vocabulary of words cannot spell every term."""
         texts = self.tokenizer.decode([ids for ids, _, _ in spelt])
         return [
             Form(tuple(ids), place)
@@ -143,7 +143,7 @@ class Constraints:
         return _Met(met.done - {met.closing} if lost else met.done)
 
     def lacking(self, met: _Met) -> int:
-        """How many tokens have to come at least."""
+        """The least number of tokens that are still missing."""
         if met not in self._lacking:
             left = {t: least for t, least in enumerate(self._shortest) if t not in met.done}
             for t, f, n in met.begun:
@@ -165,8 +165,8 @@ class _Open:
 
 
 @dataclass
-class Sought:
-    """A translation to search for."""
+class Request:
+    """A request for a translation with given terms, and how far the search for it is."""
 
     source: Sequence[int]
     prefix: list[int]
@@ -188,7 +188,7 @@ class Sought:
         self.open = [_Open(row, [], 0.0, met, ways)]
 
 
-def search(engine: Engine, batch: Sequence[Sought], config: DecodeConfig) -> None:
+def search(engine: Engine, batch: Sequence[Request], config: DecodeConfig) -> None:
     """Find translations with all their terms, with the network of an engine.
 
     Sentences of similar length whose prefixes are equally long are searched together. An engine that has no network
@@ -207,7 +207,7 @@ def search(engine: Engine, batch: Sequence[Sought], config: DecodeConfig) -> Non
 
 
 @torch.inference_mode()
-def _search(network: Generator, device: torch.device, batch: list[Sought], config: DecodeConfig) -> None:
+def _search(network: Generator, device: torch.device, batch: list[Request], config: DecodeConfig) -> None:
     width = min(MAX_ROWS, config.beam + max(one.constraints.tokens for one in batch))
     step = network.start(collate([one.source for one in batch], [one.prefix for one in batch]).to(device))
     for place, one in enumerate(batch):
@@ -233,7 +233,7 @@ def _search(network: Generator, device: torch.device, batch: list[Sought], confi
         step = network.step(chosen, state)
 
 
-def _add_wanted(likely: list[dict[int, float]], log_p: Tensor, batch: list[Sought]) -> None:
+def _add_wanted(likely: list[dict[int, float]], log_p: Tensor, batch: list[Request]) -> None:
     """Add to the likely next tokens of each row those that its terms need, with their log probabilities."""
     wanted = [(each.row, token) for one in batch for each in one.open for token in each.ways]
     if wanted:
@@ -242,7 +242,7 @@ def _add_wanted(likely: list[dict[int, float]], log_p: Tensor, batch: list[Sough
             likely[row][token] = value
 
 
-def _extend(one: Sought, likely: list[dict[int, float]], length: int, width: int, config: DecodeConfig) -> None:
+def _extend(one: Request, likely: list[dict[int, float]], length: int, width: int, config: DecodeConfig) -> None:
     """Replace the open hypotheses by their best continuations, taken in turn from groups that lack as much."""
     groups: dict[int, list[tuple[float, int, _Open, _Met]]] = {}
     for each in one.open:
@@ -256,7 +256,7 @@ def _extend(one: Sought, likely: list[dict[int, float]], length: int, width: int
                 groups.setdefault(lacking, []).append((score, token, each, met))
     best = [iter(sorted(group, key=lambda each: -each[0])) for _, group in sorted(groups.items())]
     one.open = []
-    # The first of every group, then the second …; one that ends takes the place of one that goes on.
+    # The first of every group, then the second …; one that ends takes the place of an open one.
     for score, token, parent, met in islice(filter(None, chain.from_iterable(zip_longest(*best))), width):
         if token == EOS:
             average = score / length**config.length_penalty
@@ -268,7 +268,7 @@ def _extend(one: Sought, likely: list[dict[int, float]], length: int, width: int
         one.open = []
 
 
-def _settled(one: Sought, length: int, config: DecodeConfig) -> bool:
+def _settled(one: Request, length: int, config: DecodeConfig) -> bool:
     """Whether no open hypothesis has a better average so far than the best that have ended."""
     if len(one.ended) < config.beam:
         return False

@@ -6,8 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,7 +14,6 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
-from mirada.contracts import Sizes
 from mirada.data import language
 from mirada.data.batching import Batches
 from mirada.data.checks import CheckConfig, doubts, far_apart, fault, in_words
@@ -30,10 +28,10 @@ from mirada.data.report import Report as Report
 from mirada.data.sources import DataConfig, PairFiles, open_some
 from mirada.data.splits import Mask, first_of
 from mirada.data.survey import HELD, Survey, fingerprint, quick, shown_fields
-from mirada.data.tokenizer import Tokenizer
 from mirada.data.tokenizer_learning import SYNTHETIC, tag_to
 from mirada.errors import ConfigError, DataError
 from mirada.tasks.task import evenly
+from mirada.tasks.translation.preprocessor import TranslationPreprocessor
 from mirada.tasks.translation.tags import MADE, Row, is_made, most_tags, rows
 
 LEARN_FROM = 2_000_000
@@ -53,46 +51,6 @@ _SOURCE, _PAIR, _NEAR, _LENGTHS, _MADE = range(5)  # the keys of a pair; the las
 _DIGITS = re.compile(r"\d+")
 _Votes = tuple[Counter[str], Counter[str]]
 """How many lines look like which language, of source and target."""
-
-
-SOURCE, TARGET, PROFILE = "tokenizer.json", "tokenizer.target.json", "profile.json"
-
-
-@dataclass(frozen=True)
-class TranslationPreprocessor:
-    """The tokenizers of both languages, often the same, and what the source texts are like."""
-
-    required = (SOURCE,)
-    source: Tokenizer
-    target: Tokenizer
-    profile: Profile | None = None
-    """What the source texts of the training data are like; bundles of earlier versions do not say."""
-
-    @cached_property
-    def masks(self) -> bool:
-        """Whether the model has learned to copy markers (see `mirada.data.masking`)."""
-        return all(side.units(marker) for side in (self.source, self.target) for marker in MARKERS)
-
-    @property
-    def sizes(self) -> Sizes:
-        return Sizes(self.source.size, self.target.size)
-
-    def files(self) -> dict[str, bytes]:
-        files = {SOURCE: self.source.to_json().encode("utf-8")}
-        if self.target is not self.source:
-            files[TARGET] = self.target.to_json().encode("utf-8")
-        if self.profile is not None:
-            files[PROFILE] = self.profile.to_json().encode("utf-8")
-        return files
-
-    @classmethod
-    def read(cls, files: Mapping[str, bytes], where: Path) -> TranslationPreprocessor:
-        earlier = ("source.json", "target.json")  # what an earlier version called them in prepared data
-        source, target = earlier if earlier[0] in files else (SOURCE, TARGET)
-        tokenizer = Tokenizer.load(where / source, files[source])
-        other = Tokenizer.load(where / target, files[target]) if target in files else tokenizer
-        profile = Profile.load(where / PROFILE, files[PROFILE]) if PROFILE in files else None
-        return cls(tokenizer, other, profile)
 
 
 class TranslationData(Preparation[Any]):
@@ -149,7 +107,7 @@ class TranslationData(Preparation[Any]):
         return shown_fields(record.fields[:2])
 
     def read_examples(self, paths: Sequence[str], survey: Survey) -> Examples:
-        """A dev or test set; refused when it is in other languages than the data is said to be in."""
+        """Read a dev or test set, and refuse one in other languages than those declared."""
         files = self.open(paths)
         examples, passed = read_examples(files)
         survey.quality.notes += passed
@@ -224,7 +182,7 @@ class TranslationData(Preparation[Any]):
     def _check_languages(
         self, survey: Survey, name: str, votes: _Votes, count: int, examples: Sequence[Record] = ()
     ) -> None:
-        """Refuse what is in other languages than it is said to be in."""
+        """Refuse data in other languages than those declared."""
         mismatch = language.mismatch(votes, (self.data.source_language, self.data.target_language))
         if mismatch and self.checks.languages == "refuse":
             survey.refuse("languages", f"{name}: {mismatch}", "check.languages=keep", count, examples)
@@ -383,7 +341,7 @@ def read_examples(files: PairFiles) -> tuple[Examples, tuple[str, ...]]:
 
 
 def _enough_to_mask(survey: Survey) -> bool:
-    """Whether so many pairs have something to copy that a model can learn to."""
+    """Whether enough pairs have something to copy for a model to learn it."""
     every = max(1, len(survey) // MASK_SAMPLE)
     sample = (record.fields for _, record in survey.at(slice(None, None, every)))
     return every * sum(mask_pair(*fields[:2])[0] != fields[0] for fields in sample) >= ENOUGH_MASKED

@@ -15,7 +15,7 @@ from mirada.errors import UsageError, counted
 from mirada.files import sync_folder, write_bytes
 from mirada.predictions import Prediction
 from mirada.tasks.translation.catalogs import Filling, damage
-from mirada.tasks.translation.translator import Translation
+from mirada.tasks.translation.prediction import Translation
 
 Translate = Callable[[list[str]], list[Translation]]
 
@@ -49,8 +49,8 @@ def texts_of(document: Document) -> list[str]:
 def translate_texts(texts: list[str], translate: Translate, markup: bool) -> list[Translation]:
     """Translate texts so that they keep their tags, if they have any, and their placeholders, if the model does.
 
-    Of the n best translations, the first is taken that keeps all of them. Where none has its tags, the text is
-    translated again without them, and they are put where they fit.
+    The first of the n best translations that keeps all of them is taken. If none has its tags, the text is translated
+    again without them, and they are put where they fit.
     """
     found = translate(texts)
     chosen = [_chosen(text, one, markup) for text, one in zip(texts, found, strict=True)]

@@ -14,7 +14,7 @@ from mirada.errors import UsageError
 from mirada.inspection.attention import WEIGHTS, Attention, attention_of, joined
 from mirada.inspection.embeddings import Embeddings
 from mirada.inspection.trace import Pass
-from mirada.tasks.model import check_choice
+from mirada.tasks.inputs import check_choice
 from mirada.tasks.translation.model import TranslationModel
 
 

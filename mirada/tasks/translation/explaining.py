@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 from mirada.errors import DataError, UsageError, counted
 from mirada.inspection.alignment import Alignment, Breaks, Linking, Reading, word_spans
 from mirada.metrics.alignment import NO_LINKS, Gold, parse_links
-from mirada.tasks.model import DecodeOptions, check_choice, check_text, evenly
+from mirada.tasks.inputs import check_choice, check_text
+from mirada.tasks.model import DecodeOptions, evenly
 from mirada.tasks.translation.alignment import METHODS, SAMPLE, Aligner, Pair, Place, Ranking
 
 if TYPE_CHECKING:
@@ -80,15 +81,10 @@ class Explaining:
 
         model = cast("TranslationModel", self)
         check_text(text)
-        to = _guessed(model, to, text)
+        to, _ = model._direction(to, [text])
         aligner = Aligner(model, to=to)
         piece, (chosen, *_) = model.chosen(text, target, to=to, **decode)
         return attribute(aligner, piece, chosen, methods, aligner.among(layer, head, row)[0])
-
-
-def _guessed(model: TranslationModel, to: str | None, text: str) -> str | None:
-    """The direction that is asked for or else suits the text."""
-    return model.directions.guess([text])[0] if to is None and model.directions.both else to
 
 
 def choose(
@@ -113,7 +109,7 @@ def choose(
 def check_linking(
     by: str, links: str | None, threshold: Any, layer: Place = None, head: Place = None, row: str | None = None
 ) -> None:
-    """Refuse a way to align that there is not."""
+    """Refuse unknown or contradictory options of an alignment."""
     check_choice("by", by, METHODS)
     if links is not None:
         check_choice("links", links, ("target", "both", "either", "grow"))
@@ -129,7 +125,7 @@ def check_linking(
             raise UsageError(f"--links {links}: --threshold {threshold} links without it; leave out one of them")
     for name, given in (("layer", layer), ("head", head), ("row", row)):
         if by != "attention" and given is not None:
-            raise UsageError(f"--{name} {given}: is about attention; leave it out, or --by {by}")
+            raise UsageError(f"--{name} {given}: is about attention; leave it out, or take --by attention")
 
 
 def check_pairs(given: Any) -> list[Pair]:
@@ -165,7 +161,9 @@ def check_gold(given: Any, pairs: Sequence[Pair], breaks: Breaks = "spaces") -> 
         try:
             gold = _gold(line, where)
         except (TypeError, ValueError):
-            raise UsageError(f"{where}: {line!r:.40} is none; write '0-0 1-2', or [(0, 0), (1, 2)]") from None
+            raise UsageError(
+                f"{where}: {line!r:.40} is not an alignment; write '0-0 1-2' or [(0, 0), (1, 2)]"
+            ) from None
         gold.check(len(word_spans(pair[0], breaks)), len(word_spans(pair[1], breaks)), where, hint)
         found.append(gold)
     if found and not any(gold.sure | gold.possible for gold in found):

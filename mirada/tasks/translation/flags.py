@@ -20,10 +20,8 @@ from mirada.data.placeholders import found, key
 from mirada.data.profile import Profile
 
 FLAGS = ("repetition", "cut", "lost", "copied", "language", "spelling", "short", "uncovered")
-MANY = {1: 4}
-"""How often n tokens in a row must be repeated to be a loop; OFTEN where nothing is said."""
-OFTEN, LONGEST = 3, 8
-"""Times, and tokens of the longest loop that is looked for."""
+LONGEST, TIMES, SINGLES = 8, 3, 4
+"""Tokens of the longest loop that is looked for, and how often tokens must be repeated: several, and a single one."""
 SURE, LIKELY = 0.9, 0.6
 """Probability from which a text counts as one in another language, and where most of its words are unknown."""
 KNOWN, FAMILIAR = 0.6, 0.9
@@ -32,13 +30,13 @@ SHORT, FEWEST = 0.35, 10
 """The share of its source's tokens that a translation has at least, where the source has that many."""
 
 
-def loops(ids: Sequence[int]) -> bool:
-    """Whether a sequence repeats the same few tokens over and over."""
-    if len(set(ids)) == len(ids):
+def loops(tokens: Sequence[object], singles: int = SINGLES) -> bool:
+    """Whether a sequence repeats the same few tokens over and over; a single one, at least `singles` times."""
+    if len(set(tokens)) == len(tokens):
         return False
-    for size in range(1, min(LONGEST, len(ids) // OFTEN) + 1):
-        run, needed = 0, size * (MANY.get(size, OFTEN) - 1)
-        for one, other in zip(ids, ids[size:], strict=False):
+    for size in range(1, min(LONGEST, len(tokens) // TIMES) + 1):
+        run, needed = 0, size * ((singles if size == 1 else TIMES) - 1)
+        for one, other in zip(tokens, tokens[size:], strict=False):
             run = run + 1 if one == other else 0
             if run >= needed:
                 return True
@@ -55,9 +53,8 @@ def lost(source: str, translation: str) -> bool:
                 if item not in left:
                     return kind != "number" or len(item) > 1  # "2" may have become "two"
                 left.remove(item)
-        return any(
-            translation.count(source[span.start : span.end]) < 1 for span in spans(source) if span.kind != "number"
-        )
+        kept = (source[span.start : span.end] for span in spans(source) if span.kind != "number")
+        return any(text not in translation for text in kept)
     return False
 
 

@@ -28,7 +28,7 @@ from mirada.errors import DataError, UsageError
 
 MAX_TERMS = 200_000
 LONGEST_TERM = 500
-"""Characters."""
+"""The most characters of a term."""
 FORMS = "|"
 """What stands between the forms of a term."""
 
@@ -147,7 +147,7 @@ class Glossary:
         return sorted(found, key=lambda required: required.start)
 
     def _match(self, text: str, words: Sequence[str], tag: str | None) -> Entry | None:
-        """The entry for a sequence of words: as it stands there, else in small letters, else for its singular."""
+        """The entry for a sequence of words: as it stands there, else in lower case, else for its singular."""
         key = tuple(word.casefold() for word in words)
         if (entries := self._index.get(key)) and (entry := _cased(entries, text)):
             return entry
@@ -164,6 +164,7 @@ GlossaryLike = str | Path | Mapping[str, str | Sequence[str] | None] | Glossary
 
 
 def open_glossary(given: GlossaryLike) -> Glossary:
+    """The glossary itself, or that of a file or a dictionary."""
     if isinstance(given, Glossary):
         return given
     if isinstance(given, Mapping):
@@ -197,7 +198,7 @@ _JOINED = re.compile(r"[-@._]")
 
 
 def _words(text: str) -> list[tuple[str, int, int]]:
-    """The words and marks of a text with their places; of scripts without spaces, the characters."""
+    """The words and marks of a text with their places; in scripts without spaces, the characters."""
     return [(word[0], word.start(), word.end()) for word in _WORD.finditer(text)]
 
 

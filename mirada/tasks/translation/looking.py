@@ -13,9 +13,10 @@ from mirada.decoding import Hypothesis
 from mirada.errors import InputError, UsageError
 from mirada.inspection.trace import Pass
 from mirada.inspection.words import Span, Tokens, decoded_tokens, ended, read_tokens
-from mirada.tasks.model import DecodeOptions, check_filled
-from mirada.tasks.translation.data import TranslationPreprocessor
+from mirada.tasks.inputs import check_filled
+from mirada.tasks.model import DecodeOptions
 from mirada.tasks.translation.pieces import Piece
+from mirada.tasks.translation.preprocessor import TranslationPreprocessor
 
 if TYPE_CHECKING:
     from mirada.tasks.translation.model import TranslationModel
@@ -45,9 +46,10 @@ class Looking:
     ) -> tuple[Piece, list[Chosen]]:
         """A sentence as the model reads it, and its translations as tokens."""
         model = cast("TranslationModel", self)
-        way, config = model._way(model._direction(to, [check_filled(text)])[0]), model.decode_config(**decode)
+        to, _ = model._direction(to, [check_filled(text)])
+        config = model.decode_config(**decode)
         split = target is None and model.translator.splits(config)
-        piece = model.translator.sentence(text, split, way)
+        piece = model.translator.sentence(text, split, model._direction_to(to))
         if target is not None:
             for name, value in decode.items():
                 if value is not None:

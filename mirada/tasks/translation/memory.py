@@ -25,15 +25,15 @@ from mirada.data.text import StrPath, shown_path
 from mirada.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from mirada.tasks.translation.translator import _Text
+    from mirada.tasks.translation.pieces import SourceText
 
 THRESHOLD = 75.0
 """The score of a similar sentence, at least."""
 MAX_UNITS = 2_000_000
 MAX_CHARACTERS = 1_000_000_000
-"""In a memory; it is kept in the computer's memory."""
+"""The most units and characters of a memory, which is kept in RAM."""
 LONGEST_COMPARED = 1000
-"""Characters of a sentence that others are compared with."""
+"""The most characters of a sentence that is compared with others."""
 AT_A_TIME = 32
 """Sentences that are compared with the memory at a time."""
 ALMOST = 99.0
@@ -63,14 +63,14 @@ class TranslationMemory:
     """Pairs of a sentence and its translation, found by the sentence or by one that is like it."""
 
     def __init__(self, units: Iterable[tuple[str, str, int]], file: str = "memory", target_language: str | None = None):
-        """`units` are a source, its translation, and the line of the file. Of equal sources the first one counts."""
+        """`units` are a source, its translation and its line in the file; the first of equal sources counts."""
         self.file = file
         self.doubts: list[str] = []
         """Why the memory may not fit the model."""
         self._units: list[tuple[str, str, int]] = []
         self._exact: dict[str, int] = {}
         self._shapes: dict[str, int] = {}
-        self._agrees = language.primary(target_language or "") in _MANY_PLURALS
+        self._inflects = language.primary(target_language or "") in _MANY_PLURALS
         characters = 0
         for source, target, line in units:
             key = normalize(source)
@@ -142,7 +142,7 @@ class TranslationMemory:
             source, target, line = self._units[number]
             return Match(100.0, source, target, f"{self.file}, line {line}", used=True)
         number = self._shapes.get(_NUMBER.sub("0", key))
-        if number is None or self._agrees:
+        if number is None or self._inflects:
             return None
         source, target, line = self._units[number]
         changed = _renumbered(source, target, key)
@@ -210,7 +210,7 @@ Recall = Callable[[Sequence[str]], list[Match | None]]
 """The best match of each sentence."""
 
 
-def recall(texts: Sequence[str], work: Sequence[_Text], find: Recall) -> None:
+def recall(texts: Sequence[str], work: Sequence[SourceText], find: Recall) -> None:
     """Give the pieces of texts their matches; a text that matches as a whole becomes one piece."""
     several = [found for found in work if len(found.pieces) > 1]
     spans = [(found.pieces[0].start, found.pieces[-1].end) for found in several]
@@ -230,30 +230,8 @@ def recall(texts: Sequence[str], work: Sequence[_Text], find: Recall) -> None:
 # ── numbers ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
-_MANY_PLURALS = frozenset(
-    (
-        "ar",
-        "be",
-        "br",
-        "bs",
-        "cs",
-        "cy",
-        "ga",
-        "gd",
-        "he",
-        "hr",
-        "lt",
-        "lv",
-        "mt",
-        "pl",
-        "ro",
-        "ru",
-        "sk",
-        "sl",
-        "sr",
-        "uk",
-    )
-)
+_CODES = "ar be br bs cs cy ga gd he hr lt lv mt pl ro ru sk sl sr uk"
+_MANY_PLURALS = frozenset(_CODES.split())
 """Languages whose nouns have more forms after numbers than one for 1 and one for others."""
 
 

@@ -27,10 +27,11 @@ from mirada.errors import UsageError
 from mirada.inspection.embeddings import Embeddings
 from mirada.inspection.snapshots import Snapshot
 from mirada.metrics.translation import BothWays, TranslationScores, bleu, bleu_tokenizer, chrf, evaluate
-from mirada.tasks.model import DecodeOptions, GenerativeModel, check_choice, check_text, check_texts
+from mirada.tasks.inputs import check_choice, check_text, check_texts
+from mirada.tasks.model import DecodeOptions, GenerativeModel
 from mirada.tasks.translation import document_translation as documents
 from mirada.tasks.translation.catalogs import Filling, check_language, fill, lines_of
-from mirada.tasks.translation.data import Examples, TranslationPreprocessor, read_examples
+from mirada.tasks.translation.data import Examples, read_examples
 from mirada.tasks.translation.direction import Directions, turned
 from mirada.tasks.translation.explaining import Explaining
 from mirada.tasks.translation.glossary import Glossary, GlossaryLike, open_glossary
@@ -43,9 +44,11 @@ from mirada.tasks.translation.memory import (
     check_threshold,
     open_memory,
 )
-from mirada.tasks.translation.pieces import Find, Way
+from mirada.tasks.translation.pieces import Direction, Find
+from mirada.tasks.translation.prediction import Translation, with_notes
+from mirada.tasks.translation.preprocessor import TranslationPreprocessor
 from mirada.tasks.translation.snapshot import snapshot_of
-from mirada.tasks.translation.translator import Translation, Translator, with_notes
+from mirada.tasks.translation.translator import Translator
 from mirada.training.losses import TargetTokenLoss
 
 Progress = Callable[[int], None]
@@ -170,21 +173,21 @@ class TranslationModel(Explaining, Looking, GenerativeModel):
         to, notes = self._direction(to, given)
         terms = None if glossary is None else self._terms(open_glossary(glossary), config, to)
         recall = None if memory is None else self._recall(self.open_memory(memory, to), memory_threshold)
-        found = self.translator.translate(given, config, prefix, progress, terms, recall, self._way(to))
+        found = self.translator.translate(given, config, prefix, progress, terms, recall, self._direction_to(to))
         if notes:
             found = [replace(translation, notes=(*notes, *translation.notes)) for translation in found]
         return found[0] if isinstance(texts, str) else found
 
     def _direction(self, to: str | None, texts: Sequence[str]) -> tuple[str | None, tuple[str, ...]]:
-        """The direction that is asked for or else suits the texts, with a note if it was guessed."""
+        """The given direction, or else the one that suits the texts, with a note that it was guessed."""
         if to is not None or not self.directions.both or not any(map(str.strip, texts)):
             return self.directions.find(to), ()
         to, note = self.directions.guess(texts)
         return to, (note,)
 
-    def _way(self, to: str | None) -> Way:
+    def _direction_to(self, to: str | None) -> Direction:
         """The tag and the source language of a direction."""
-        return Way(list(self.directions.tag(to)), *self.directions.pair(to))
+        return Direction(list(self.directions.tag(to)), *self.directions.pair(to))
 
     def open_memory(self, memory: MemoryLike, to: str | None = None) -> TranslationMemory:
         """The translation memory of a file, in the languages of a direction."""
@@ -261,13 +264,13 @@ class TranslationModel(Explaining, Looking, GenerativeModel):
     def _validate(self, dev: Examples, size: int, to: str | None) -> Validation:
         sources, references = zip(*self.sample(dev, size), strict=True)
         # An untrained model babbles up to the length limit, so the limit is low here.
-        config, tag = DecodeConfig(beam=1, max_ratio=1.2, recover=False), self.directions.tag(to)
-        done = self.translator.translate(sources, config, progress=self._report(len(sources)), way=self._way(to))
+        config, direction = DecodeConfig(beam=1, max_ratio=1.2, recover=False), self._direction_to(to)
+        done = self.translator.translate(sources, config, progress=self._report(len(sources)), direction=direction)
         outputs = [translation.text for translation in done]
         shown = min(range(len(sources)), key=lambda i: abs(len(sources[i].split()) - 8))
         example = (sources[shown], outputs[shown], references[shown][0])
         figures = {"BLEU": bleu(outputs, references, self._bleu_tokenizer(references, to))}
-        figures["loss"] = self._loss(sources, [given[0] for given in references], tag)
+        figures["loss"] = self._loss(sources, [given[0] for given in references], direction.tag)
         return Validation(chrf(outputs, references), "chrF++", figures=figures, example=example)
 
     @torch.inference_mode()

@@ -31,7 +31,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 @dataclass(frozen=True)
-class Way:
+class Direction:
     """A direction of translation."""
 
     tag: Sequence[int] = ()
@@ -39,10 +39,10 @@ class Way:
     language: str | None = None
     """The language of the sources, if it is known."""
     into: str | None = None
-    """That of the translations."""
+    """The language of the translations, if it is known."""
 
 
-ONE_WAY = Way()
+ONE_DIRECTION = Direction()
 
 
 @dataclass
@@ -63,7 +63,7 @@ class Piece:
     open_ended: bool = False
     """Whether it has no mark at its end although texts usually have one: then its translation has no full stop."""
     inner: bool = False
-    """Whether it begins inside a sentence: then its translation begins with a small letter if it does."""
+    """Whether it begins inside a sentence: then its translation begins with a lowercase letter if it does."""
     cut: bool = False
     """Whether it ends inside a sentence: then its translation ends without a mark if it does."""
     case: Case | None = None
@@ -74,7 +74,7 @@ class Piece:
     best: list[tuple[str, float]] = field(default_factory=list)
     """Its n best translations with their scores."""
     tokens: list[int] = field(default_factory=list)
-    """Those of the first."""
+    """The tokens of the first of them."""
     complete: bool = True
     flags: set[str] = field(default_factory=set)
     confidence: float = 0.0
@@ -98,8 +98,10 @@ class Piece:
         self.masked, self.tags = Masked(text, self.masked.spans), Tags(self.tags.texts, places)
 
     def finish(self, text: str, first: bool = True) -> str:
-        """A translation of the masked text as one of the piece: in its case, with its spans and tags. Of a part of a
-        translation, `first` tells whether it is its beginning."""
+        """Turn a translation of the masked text into one of the piece: in its case, with its spans and tags.
+
+        `first` tells whether the text is the beginning of the translation, or a later part of it.
+        """
         ends = (".", "!", "?") if self.cut else "."
         if self.open_ended and text.endswith(ends) and not text.endswith(".."):
             text = text[:-1]
@@ -109,8 +111,7 @@ class Piece:
         return TAG.sub(lambda found: self.tags.texts[ord(found[0]) - 0xE100], text) if self.tags.texts else text
 
     def _continued(self, text: str) -> str:
-        """A translation with a small letter at its beginning if the source has one, but for I and words of the source,
-        which are names."""
+        """Begin a translation with a lowercase letter if the source does, except I and names: words of the source."""
         first, letter = _WORD.search(text), next(filter(str.isalpha, self.source), "")
         if not first or not letter.islower() or not first[0].istitle() or len(first[0]) == 1 or first[0] in self.source:
             return text
@@ -130,6 +131,24 @@ class Piece:
     def copied(self) -> bool:
         """Whether there is nothing to translate: numbers, addresses and signs without a word beside them."""
         return bool(self.masked.spans) and not any(map(str.isalpha, self.masked.text))
+
+
+@dataclass
+class SourceText:
+    """A text being translated: its pieces, or why there are none."""
+
+    mark: str = ""
+    """The language mark (>>fra<<) in front of each of its sentences."""
+    direction: Direction = ONE_DIRECTION
+    problem: str | None = None
+    terms: Find | None = None
+    """Finds the terms of a glossary, whose spelling is not corrected."""
+    spelling: bool = True
+    """Whether misspelt words are corrected."""
+    pieces: list[Piece] = field(default_factory=list)
+    parts: int = 0
+    """How many parts its overlong sentences were split into."""
+    notes: list[str] = field(default_factory=list)
 
 
 class Cutter:
@@ -152,7 +171,7 @@ class Cutter:
                 yield self.piece(number, text, start, end, case, terms)
 
     def _case(self, text: str, found: Sequence[Span]) -> Case | None:
-        """The case of a text all in capitals or in small letters; its sentences may be too short to show it."""
+        """The case of a text all in upper or lower case; its sentences may be too short to show it."""
         case = self.profile.case_of(without(text, found)) if self.profile else None
         return None if case == "title" else case
 
@@ -198,6 +217,7 @@ class Cutter:
 
 
 def is_tag(text: str, span: Span) -> bool:
+    """Whether a span of a text is a tag: <b>, </a>."""
     return span.kind == "placeholder" and text[span.start] == "<"
 
 

@@ -17,7 +17,7 @@ from mirada.data.tokenizer import Tokenizer
 from mirada.decoding import NEVER, DecodeConfig, Hypothesis
 from mirada.engines import Engine, GenerationSettings
 from mirada.tasks.translation import constrained
-from mirada.tasks.translation.constrained import ANYWHERE, Constraints, Form, Sought, Speller
+from mirada.tasks.translation.constrained import ANYWHERE, Constraints, Form, Request, Speller
 from mirada.tasks.translation.flags import faults
 from mirada.tasks.translation.markup import put_back
 from mirada.tasks.translation.pieces import Piece
@@ -62,10 +62,10 @@ class Search:
 
     def finish(self, pieces: Sequence[Piece], config: DecodeConfig) -> None:
         """Give the translations of pieces their tags, spans and case, or what a memory has for them."""
-        made = [piece for piece in pieces if piece.best and piece.tokens]
+        made = [piece for piece in pieces if piece.best and (piece.tokens or not piece.copied)]
         for chosen in self._batches(made, config):
             if config.words:
-                self._measure_words(chosen)
+                self._measure_words([piece for piece in chosen if piece.tokens])
             self._place_tags([piece for piece in chosen if piece.tags.texts])
             for piece in chosen:
                 piece.best = [(piece.finish(text), score) for text, score in piece.best]
@@ -128,7 +128,7 @@ class Search:
         for piece, most in zip(pieces, self._limits(pieces, config), strict=True):
             markers = self._markers[: len(piece.masked.spans)]
             limit = min(most, int(LONGER * len(piece.tokens)) + 2 * len(markers) + 5)
-            sought.append(Sought(piece.ids, piece.prefix, limit, NEVER, Constraints(markers, speller)))
+            sought.append(Request(piece.ids, piece.prefix, limit, NEVER, Constraints(markers, speller)))
         constrained.search(self.engine, sought, config)
         for piece, one in zip(pieces, sought, strict=True):
             self._improve(piece, one.ended)
@@ -139,8 +139,10 @@ class Search:
         return [[Form((id,), ANYWHERE) for id in self.target.units(marker)] for marker in MARKERS]
 
     def _improve(self, piece: Piece, best: Sequence[Hypothesis]) -> None:
-        """Give a piece the first hypothesis that has fewer faults than its translation, or repeats words where that
-        lacks a span: what is lost is worse."""
+        """Give a piece the first hypothesis that has fewer faults than its translation.
+
+        One that repeats words is better than one that lacks a span.
+        """
         texts = self.target.decode([hypothesis.tokens for hypothesis in best])
         for text, hypothesis in zip(texts, best, strict=True):
             left = _faults(piece, hypothesis, text)

@@ -8,8 +8,9 @@ from mirada.contracts import GenerativeNetwork
 from mirada.data.batching import collate_pairs
 from mirada.inspection.snapshots import MOST_WEIGHTS, Snapshot
 from mirada.parts import recording
-from mirada.tasks.translation.data import Examples, TranslationPreprocessor
+from mirada.tasks.translation.data import Examples
 from mirada.tasks.translation.direction import Directions, turned
+from mirada.tasks.translation.preprocessor import TranslationPreprocessor
 
 WORDS = 8
 """Words of the source that suit a picture."""

@@ -25,7 +25,9 @@ from mirada.data.text import lines
 from mirada.errors import DataError
 from mirada.files import sync_folder
 from mirada.predictions import Prediction
-from mirada.tasks.translation.translator import Translation
+from mirada.tasks.model import one_line
+from mirada.tasks.translation import flags
+from mirada.tasks.translation.prediction import Translation
 
 REASONS = {
     "tab": "lines with a tab (a file of pairs? take one column of it)",
@@ -40,8 +42,8 @@ REASONS = {
 COPIED_WORDS = CheckConfig().copied_words
 RATIO = 3.0
 """How many times the usual ratio of lengths is too long or too short for a translation."""
-LONGEST_LOOP, TIMES, REPEATED = 8, 3, 6
-"""Words of a phrase that is repeated, how often it occurs, and the words it then has at least."""
+SINGLES = 6
+"""How often a single word must be repeated to be a loop."""
 
 
 class Item(NamedTuple):
@@ -106,7 +108,7 @@ def sources(records: Iterable[Record]) -> Iterator[Item]:
 
 def cell(text: str) -> str:
     """A text as a cell of a TSV file."""
-    return text.replace("\t", " ").replace("\r", " ").replace("\n", " ")
+    return one_line(text).replace("\t", " ")
 
 
 # ── output ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -139,16 +141,8 @@ def _unusable(text: str, output: str, translation: Translation) -> str:
 
 def loops(text: str) -> bool:
     """Whether a text says a phrase three times or more in a row; single words six times, like no, no, no."""
-    units: Sequence[str] = text.split()
-    if len(units) == 1:  # a script without spaces
-        units = text
-    for size in range(1, LONGEST_LOOP + 1):
-        run = 0
-        for one, other in zip(units, units[size:], strict=False):
-            run = run + 1 if one == other else 0
-            if run + size >= max(TIMES * size, REPEATED):
-                return True
-    return False
+    words = text.split()
+    return flags.loops(text if len(words) == 1 else words, SINGLES)  # a script without spaces has one word
 
 
 class Written(NamedTuple):
@@ -171,7 +165,7 @@ def words(reason: str) -> str:
 
 
 def excluded_file(out: Path) -> Path:
-    """Where what is left out is listed: more.excluded.tsv beside more.tsv."""
+    """The list of what is left out: more.excluded.tsv beside more.tsv."""
     return out.with_name(f"{out.stem}.excluded.tsv")
 
 

@@ -26,12 +26,12 @@ from mirada.data.language import UNSPACED
 from mirada.data.normalize import normalize
 from mirada.decoding import DecodeConfig
 from mirada.inspection.alignment import overlap
-from mirada.tasks.translation.constrained import CELLS, Constraints, Sought, Speller, search
+from mirada.tasks.translation.constrained import CELLS, Constraints, Request, Speller, search
 from mirada.tasks.translation.glossary import Required, missing, places
 
 if TYPE_CHECKING:
-    from mirada.tasks.translation.pieces import Find, Piece
-    from mirada.tasks.translation.translator import Translator, _Text
+    from mirada.tasks.translation.pieces import Find, Piece, SourceText
+    from mirada.tasks.translation.translator import Translator
 
 MOST_LOST = 1.3
 """How much less a token's log probability may be, on average, than in the free translation."""
@@ -53,7 +53,7 @@ class _Job:
     """A sentence whose translation must contain terms."""
 
     piece: Piece
-    text: _Text
+    text: SourceText
     sentence: str
     required: list[Required]
 
@@ -61,7 +61,7 @@ class _Job:
         return missing(translation, self.required)
 
 
-def impose(translator: Translator, work: Sequence[_Text], find: Find, config: DecodeConfig) -> None:
+def impose(translator: Translator, work: Sequence[SourceText], find: Find, config: DecodeConfig) -> None:
     """Change the translations of pieces so that they contain the terms of their sources; note what could not be done.
 
     Every one of the n best gets them.
@@ -104,9 +104,9 @@ class _Placing:
     # ── searching ─────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _searched(self, jobs: Sequence[_Job], replaced: Sequence[Best]) -> list[Best]:
-        """For each job, translations that the model thinks nearly as well of as of its free one.
+        """For each job, translations that the model finds nearly as likely as its free one.
 
-        Where it thinks little of a term in the place of another word, none would be found.
+        They are not searched for where a term is too unlikely in the place of another word.
         """
         sought = [
             self._sought(job) if not better or better[0][1] >= job.piece.best[0][1] - HOPELESS else None
@@ -127,7 +127,7 @@ class _Placing:
                 found[id(job)].append((text, score))
         return [found[id(job)] for job in jobs]
 
-    def _likely(self, job: _Job, one: Sought) -> Best:
+    def _likely(self, job: _Job, one: Request) -> Best:
         """The best of what was found, if it is likely and long enough."""
         shortest = SHORTER * self._length(job) - 1
         ended = []
@@ -162,7 +162,7 @@ class _Placing:
         """How many tokens the free translation has."""
         return len(self.translator.target.encode([job.piece.best[0][0]])[0])
 
-    def _sought(self, job: _Job) -> Sought | None:
+    def _sought(self, job: _Job) -> Request | None:
         """What to search for; nothing if the model cannot spell a term."""
         capital = next((letter for letter in job.sentence if letter.isalpha()), "").isupper()
         forms = [
@@ -179,7 +179,7 @@ class _Placing:
         prefix, length = job.piece.prefix, self._length(job) - len(job.piece.prefix) + 1
         average = job.piece.best[0][1] * length ** (self.config.length_penalty - 1)
         limit = min(int(LONGER * length) + 1 + constraints.tokens, self.translator.max_length - len(prefix))
-        return Sought(job.piece.ids, prefix, max(1, limit), average - MOST_LOST, constraints)
+        return Request(job.piece.ids, prefix, max(1, limit), average - MOST_LOST, constraints)
 
     # ── replacing ─────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import chain, pairwise
-from typing import Any
 
 from mirada.data.checks import has_invalid_bytes
 from mirada.data.language import UNSPACED, primary
@@ -17,14 +16,12 @@ from mirada.data.tokenizer_learning import SYNTHETIC
 from mirada.decoding import DecodeConfig, Hypothesis
 from mirada.engines import Engine
 from mirada.errors import InputError
-from mirada.metrics.translation import TranslationScores
-from mirada.predictions import ranked
-from mirada.tasks.model import GeneratedText
 from mirada.tasks.translation.clauses import anywhere, better, between_clauses
-from mirada.tasks.translation.data import TranslationPreprocessor
 from mirada.tasks.translation.flags import FLAGS, is_copy, other_language
-from mirada.tasks.translation.memory import Match, Recall, recall
-from mirada.tasks.translation.pieces import ONE_WAY, Cutter, Find, Piece, Way, stripped
+from mirada.tasks.translation.memory import Recall, recall
+from mirada.tasks.translation.pieces import ONE_DIRECTION, Cutter, Direction, Find, Piece, SourceText, stripped
+from mirada.tasks.translation.prediction import Translation
+from mirada.tasks.translation.preprocessor import TranslationPreprocessor
 from mirada.tasks.translation.search import Search
 from mirada.tasks.translation.terminology import impose
 
@@ -33,82 +30,7 @@ FAR = 3
 CAPITAL_NOUNS = ("de", "lb")
 """Languages in which any clause may begin with a capital letter."""
 LONGEST_TEXT = 1_000_000
-"""Characters in a text, beyond which it is refused."""
-
-
-@dataclass(frozen=True)
-class Translation(GeneratedText):
-    """A translated text, its score summed over its sentences; empty if there is a `problem`."""
-
-    key = "translation"
-    parts: int = 0
-    """How many parts its overlong sentences were translated in."""
-    flags: tuple[str, ...] = ()
-    """What it should be checked for: see `mirada.tasks.translation.flags`."""
-    confidence: float = 0.0
-    """The mean probability of a token in the sentence that the model is least sure of."""
-    words: tuple[tuple[str, float], ...] = field(default=(), repr=False)
-    """Its words with their probabilities, where they were asked for (`words=True`)."""
-    uncovered: tuple[str, ...] = ()
-    """Words of the source that seem to have no counterpart, where words were asked for."""
-
-    corrected: tuple[tuple[str, str], ...] = ()
-    """Misspelt words of the source, and as what they were read."""
-    memory: tuple[Match, ...] = ()
-    """What a translation memory has for its sentences."""
-
-    def values(self) -> dict[str, Any]:
-        found = {**super().values(), "flags": list(self.flags), "confidence": round(self.confidence, 4)}
-        if self.words:
-            found |= {"words": ranked(self.words, "word", "probability"), "uncovered": list(self.uncovered)}
-        if self.corrected:
-            found |= {"corrected": [list(pair) for pair in self.corrected]}
-        if self.memory:
-            found |= {"memory": [match.as_dict() for match in self.memory]}
-        return found
-
-    def with_columns(self) -> Translation:
-        """The same, shown with its flags and its confidence in columns after the text."""
-        return _WithColumns(**vars(self))
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Translation:
-        """A translation from what `as_dict` made of it."""
-        return cls(
-            values["translation"],
-            values["score"],
-            tuple((other["text"], other["score"]) for other in values["alternatives"]),
-            values["complete"],
-            flags=tuple(values.get("flags", ())),
-            confidence=values.get("confidence", 0.0),
-            notes=tuple(values.get("notes", ())),
-            problem=values.get("problem"),
-        )
-
-
-class _WithColumns(Translation):
-    """A translation with columns for its flags and its confidence."""
-
-    def as_text(self, number: int = 1) -> str:
-        return f"{super().as_text(number)}\t{', '.join(self.flags)}\t{self.confidence:.2f}"
-
-
-@dataclass
-class _Text:
-    """A text being translated: its pieces, or why there are none."""
-
-    mark: str = ""
-    """The language mark (>>fra<<) in front of each of its sentences."""
-    way: Way = ONE_WAY
-    problem: str | None = None
-    terms: Find | None = None
-    """Finds the terms of a glossary, which are spelt as they are meant."""
-    spelling: bool = True
-    """Whether misspelt words are corrected."""
-    pieces: list[Piece] = field(default_factory=list)
-    parts: int = 0
-    """How many parts its overlong sentences were split into."""
-    notes: list[str] = field(default_factory=list)
+"""The most characters of a text; a longer one is refused."""
 
 
 class Translator:
@@ -143,17 +65,17 @@ class Translator:
         progress: Callable[[int], None] = lambda done: None,
         terms: Find | None = None,
         memory: Recall | None = None,
-        way: Way = ONE_WAY,
+        direction: Direction = ONE_DIRECTION,
     ) -> list[Translation]:
         """Translate texts sentence by sentence (unless `config.split` is false), keeping the white space between them.
 
         A blank text gives a blank one. A sentence that is too long for the model is split at a comma or a space; where
         it has none the text is refused (`Translation.problem`). `progress` gets the number of texts that are done.
-        `terms` finds the terms of a glossary in a sentence, `memory` finds sentences that were translated before; `way`
-        is the direction, for a model of two.
+        `terms` finds the terms of a glossary in a sentence, `memory` finds sentences that were translated before.
+        `direction` is needed by a model of two.
         """
-        way = Way(language=self.language) if way is ONE_WAY else way
-        work = self._cut(texts, self._forced(prefix), self.splits(config), way, terms, spelling=config.spelling)
+        direction = Direction(language=self.language) if direction is ONE_DIRECTION else direction
+        work = self._cut(texts, self._forced(prefix), self.splits(config), direction, terms, spelling=config.spelling)
         pieces = [piece for found in work for piece in found.pieces]
         if memory is not None:
             recall(texts, work, memory)
@@ -164,7 +86,7 @@ class Translator:
         if terms is not None:
             impose(self, work, terms, config)
         self.search.finish([piece for found in work for piece in found.pieces], config)
-        return [self._join(text, found, way.language) for text, found in zip(texts, work, strict=True)]
+        return [self._join(text, found, direction.language) for text, found in zip(texts, work, strict=True)]
 
     def splits(self, config: DecodeConfig) -> bool:
         """Whether texts are split into sentences: unless told, if the model was trained on single ones."""
@@ -188,21 +110,21 @@ class Translator:
         texts: Sequence[str],
         prefix: list[int],
         split: bool,
-        way: Way,
+        direction: Direction,
         terms: Find | None = None,
         spelling: bool = True,
-    ) -> list[_Text]:
-        """Cut the texts into pieces that the model can take; `terms` of a glossary are no unknown names.
+    ) -> list[SourceText]:
+        """Cut the texts into pieces that the model can take; `terms` of a glossary are not unknown names.
 
         With `split` into sentences, and those that are far longer than most that it has learned from into clauses; with
         `spelling`, misspelt words are corrected.
         """
-        work = [_Text(problem=_fault(text), way=way, terms=terms, spelling=spelling) for text in texts]
+        work = [SourceText(problem=_fault(text), direction=direction, terms=terms, spelling=spelling) for text in texts]
         waiting = list[Piece]()
         for number, (text, found) in enumerate(zip(texts, work, strict=True)):
             if not found.problem:
                 found.mark = self._mark(text)
-                waiting += list(self.cutter.cut(number, text, split, way.language, terms))
+                waiting += list(self.cutter.cut(number, text, split, direction.language, terms))
         self._encode(waiting, work)
         for piece in waiting:
             found = work[piece.text]
@@ -228,7 +150,7 @@ class Translator:
                 found.pieces[0].prefix = prefix
         return work
 
-    def _encode(self, pieces: Sequence[Piece], work: Sequence[_Text]) -> None:
+    def _encode(self, pieces: Sequence[Piece], work: Sequence[SourceText]) -> None:
         """Give pieces their ids, each preceded by the language mark of its text, and correct their spelling."""
         for piece in pieces:
             found = work[piece.text]
@@ -250,17 +172,17 @@ class Translator:
         return self.profile.words if self.profile else 0
 
     @staticmethod
-    def _tag(pieces: Sequence[Piece], found: _Text) -> None:
+    def _tag(pieces: Sequence[Piece], found: SourceText) -> None:
         """Put the tag of the direction before the ids of pieces."""
         for piece in pieces if not found.mark else ():
-            piece.tag, piece.ids[:0] = found.way.tag, found.way.tag
+            piece.tag, piece.ids[:0] = found.direction.tag, found.direction.tag
 
-    def _shortened(self, text: str, work: Sequence[_Text], piece: Piece, words: int) -> Iterator[Piece]:
-        """Split a piece into parts that the model takes and, unless it is 0, into clauses of at most so many words.
+    def _shortened(self, text: str, work: Sequence[SourceText], piece: Piece, words: int) -> Iterator[Piece]:
+        """Split a piece into parts that the model takes, and into clauses of at most `words` words, unless that is 0.
 
-        A part that begins inside the sentence, in a small letter, gets a translation that begins so, too, if it may.
+        A part that begins inside the sentence, with a lowercase letter, gets a translation that does too, if it may.
         """
-        small = primary(work[piece.text].way.into or "") not in CAPITAL_NOUNS
+        small = primary(work[piece.text].direction.into or "") not in CAPITAL_NOUNS
         waiting = [piece]
         while waiting:
             piece = waiting.pop()
@@ -281,12 +203,12 @@ class Translator:
             waiting += reversed(halves)
 
     def _place(self, piece: Piece, sentence: str, words: int) -> int | None:
-        """Where to split a sentence: if the model cannot take it, or it has more than so many words (0: any number)."""
+        """Where to split a sentence that the model cannot take, or that has more than `words` words (0: no limit)."""
         if len(piece.ids) > self.longest:
             return anywhere(sentence, spans(sentence))
         return between_clauses(sentence, spans(sentence)) if 0 < words < len(sentence.split()) else None
 
-    def _try_clauses(self, texts: Sequence[str], work: Sequence[_Text], config: DecodeConfig) -> None:
+    def _try_clauses(self, texts: Sequence[str], work: Sequence[SourceText], config: DecodeConfig) -> None:
         """Translate sentences that are longer than most in clauses, too, and keep what the model finds more likely.
 
         That is the one with the higher mean log probability of a token; or the one without a fault.
@@ -309,10 +231,10 @@ class Translator:
             )
             found.pieces = list(chain.from_iterable(pieces))
 
-    def sentence(self, text: str, split: bool, way: Way = ONE_WAY) -> Piece:
+    def sentence(self, text: str, split: bool, direction: Direction = ONE_DIRECTION) -> Piece:
         """A text that is one sentence, as the model reads it."""
-        way = Way(language=self.language) if way is ONE_WAY else way
-        (found,) = self._cut([text], [], split, way)
+        direction = Direction(language=self.language) if direction is ONE_DIRECTION else direction
+        (found,) = self._cut([text], [], split, direction)
         if len(found.pieces) != 1:
             fault = found.problem or "is empty"
             if found.pieces:
@@ -334,7 +256,7 @@ class Translator:
 
     # ── joining ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _join(self, text: str, found: _Text, language: str | None) -> Translation:
+    def _join(self, text: str, found: SourceText, language: str | None) -> Translation:
         """Join the translations of a text's pieces with what is between them, white space and tags."""
         pieces = found.pieces
         if found.problem or not pieces:
@@ -389,25 +311,6 @@ _MARK = re.compile(r"\s*(>>[^<>\s]+<<)")
 def _marked(text: str, mark: str) -> str:
     """A part of a text, preceded by the text's language mark."""
     return text if text.startswith(mark) else f"{mark} {text}"
-
-
-def with_notes(scores: TranslationScores, found: Sequence[Translation]) -> TranslationScores:
-    """Scores with notes on how many of the translations were refused, cut off, or made in parts."""
-    refused = [number for number, each in enumerate(found, 1) if each.problem]
-    cut = [number for number, each in enumerate(found, 1) if not each.complete]
-    parts = [number for number, each in enumerate(found, 1) if each.parts]
-
-    def note(what: str, numbers: list[int], more: str = "") -> list[str]:
-        first = f"sentence {numbers[0]}{more}{', …' * (len(numbers) > 1)}" if numbers else ""
-        return [f"{what}: {len(numbers):,} ({first})"] if numbers else []
-
-    problem = f" {found[refused[0] - 1].problem}" if refused else ""
-    notes = (
-        *note("refused, and scored as empty", refused, problem),
-        *note("cut at the length limit (decode.max_ratio)", cut),
-        *note("translated in parts, longer than the model takes", parts),
-    )
-    return replace(scores, notes=(*scores.notes, *notes), refused=len(refused), cut=len(cut))
 
 
 def joint(left: str, gap: str, right: str) -> str:

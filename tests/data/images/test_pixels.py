@@ -150,7 +150,7 @@ def test_numbers_become_bytes() -> None:
         from_array(np.array([[0.0, 16.0]]), None, "x")
     with pytest.raises(DataError, match="x: has numbers that are not finite"):
         from_array(np.array([[0.0, np.nan]]), None, "x")
-    with pytest.raises(DataError, match=r"x: an array of .* is no image"):
+    with pytest.raises(DataError, match=r"x: an array of .* is not an image"):
         from_array(np.array([["a"]]), None, "x")
 
 

@@ -85,10 +85,10 @@ def test_a_damaged_archive_is_named(tmp_path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[3000] ^= 1  # a pixel: the archive's checksum tells
     path.write_bytes(content)
-    with pytest.raises(DataError, match=r"a\.npz: is no whole \.npz archive \(Bad CRC-32"):
+    with pytest.raises(DataError, match=r"a\.npz: is not a whole \.npz archive \(Bad CRC-32"):
         list(Archive(str(path), "train"))
     path.write_bytes(content[:2000])
-    with pytest.raises(DataError, match=r"a\.npz: is no whole \.npz archive"):
+    with pytest.raises(DataError, match=r"a\.npz: is not a whole \.npz archive"):
         Archive(str(path), "train")
     with zipfile.ZipFile(path, "w") as out:  # says that it has more rows than it has
         header = io.BytesIO()

@@ -47,7 +47,7 @@ def test_columns_by_number_do_not_take_the_header(
     assert texts(files) == PAIRS
     assert next(iter(files)).line == 2
     (note,) = files.notes
-    assert note == f"{path}: line 1 is taken for a header, and is no pair; if it is one: --set data.header=false"
+    assert note == f"{path}: line 1 is taken for a header, not a pair; if it is one: --set data.header=false"
 
 
 @pytest.mark.parametrize("header", ["es\ten", "source\ttarget", "Spanish\tEnglish", "text\ttranslation"])

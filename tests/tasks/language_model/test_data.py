@@ -25,7 +25,7 @@ from mirada.tasks.language_model.data import (
     open_texts,
     read_lines,
 )
-from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor, Pen, Spelling, lines_of
+from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor, StreamDecoder, TextCodec, lines_of
 from tests.preparing import prepare
 
 any_text = settings(derandomize=True, max_examples=60, deadline=None, database=None)
@@ -36,11 +36,11 @@ QUIXOTE = "En un lugar de la Mancha,\n\n  de cuyo nombre\tno quiero  \nacordarme
 """Blank lines, spaces at both ends of lines, tabs, digits, letters of several bytes."""
 
 
-def spelling(unit: Unit, text: str = QUIXOTE, size: int = 320) -> Spelling:
-    return Spelling(Tokenizer.learn(lines_of(text), size, unit))
+def codec(unit: Unit, text: str = QUIXOTE, size: int = 320) -> TextCodec:
+    return TextCodec(Tokenizer.learn(lines_of(text), size, unit))
 
 
-UNITS: dict[Unit, Spelling] = {unit: spelling(unit) for unit in ("subwords", "characters", "words", "symbols")}
+UNITS: dict[Unit, TextCodec] = {unit: codec(unit) for unit in ("subwords", "characters", "words", "symbols")}
 
 
 def quiet(what: str, done: int, total: int) -> None:
@@ -55,7 +55,7 @@ def prepared(folder: Path, text: str | bytes, unit: Unit = "characters", **data:
     )
 
 
-# --- spelling ---
+# --- text to ids and back ---
 
 
 @pytest.mark.parametrize("unit", ["subwords", "characters"])
@@ -87,7 +87,7 @@ def test_each_line_is_a_sequence(unit: Unit) -> None:
 
 
 def test_notes_are_symbols() -> None:
-    notes = spelling("symbols", "C4 E4 G4\nC#5 R/2 <s>\n")
+    notes = codec("symbols", "C4 E4 G4\nC#5 R/2 <s>\n")
     assert notes.text_of(notes.read("C4 R/2 C#5\nG4\n")) == "C4 R/2 C#5\nG4\n"
     assert notes.unknown("C4 H9 H9 E4\nX\n") == ["H9", "X"]
 
@@ -103,7 +103,7 @@ def test_a_text_opens_behind_a_line_end() -> None:
     newline = UNITS["characters"].read("\n")
     assert UNITS["characters"].opening == [BOS, *newline]
     assert UNITS["subwords"].opening == [BOS, *UNITS["subwords"].read("\n")]
-    assert spelling("characters", "abc" * 100).opening == [BOS]  # it has never seen a line end
+    assert codec("characters", "abc" * 100).opening == [BOS]  # it has never seen a line end
 
 
 # --- writing ---
@@ -111,26 +111,26 @@ def test_a_text_opens_behind_a_line_end() -> None:
 
 @any_text
 @given(unit=st.sampled_from(list(UNITS)), seed=st.integers(0, 2**20), size=st.integers(0, 25))
-def test_a_pen_writes_what_the_ids_spell(unit: Unit, seed: int, size: int) -> None:
+def test_a_stream_decoder_writes_what_the_ids_spell(unit: Unit, seed: int, size: int) -> None:
     spell = UNITS[unit]
     ids = np.random.default_rng(seed).integers(EOS if spell.sequences else UNK, spell.tokenizer.size, size).tolist()
     before = ids[: size // 3]
-    if spell.text_of(before).endswith("�"):  # half a character before the pen begins is not its affair
+    if spell.text_of(before).endswith("�"):  # half a character before it begins is not its concern
         before = []
-    pen = Pen(spell, [BOS, *before])
-    written = [pen.write(id) for id in ids[len(before) :]]
-    assert spell.text_of(before) + "".join(written) + pen.end() == spell.text_of(ids)
+    decoder = StreamDecoder(spell, [BOS, *before])
+    written = [decoder.write(id) for id in ids[len(before) :]]
+    assert spell.text_of(before) + "".join(written) + decoder.end() == spell.text_of(ids)
 
 
-def test_a_pen_holds_back_half_a_character() -> None:
-    bytes_only = spelling("subwords", "aaa\n", 300)  # no merges to speak of: 👶 is four units
+def test_a_stream_decoder_holds_back_half_a_character() -> None:
+    bytes_only = codec("subwords", "aaa\n", 300)  # no merges to speak of: 👶 is four units
     ids = bytes_only.read("a👶ñ")
-    pen = Pen(bytes_only, [])
-    assert [piece for piece in map(pen.write, ids) if piece] in (["a", "👶", "ñ"], ["", "a", "👶", "ñ"])
-    assert pen.end() == ""
-    pen = Pen(bytes_only, [])
-    assert "".join(map(pen.write, ids[:-1])) == "a👶"
-    assert pen.end() == "�"
+    decoder = StreamDecoder(bytes_only, [])
+    assert [piece for piece in map(decoder.write, ids) if piece] in (["a", "👶", "ñ"], ["", "a", "👶", "ñ"])
+    assert decoder.end() == ""
+    decoder = StreamDecoder(bytes_only, [])
+    assert "".join(map(decoder.write, ids[:-1])) == "a👶"
+    assert decoder.end() == "�"
 
 
 # --- reading ---
@@ -186,7 +186,7 @@ def test_training_and_dev_are_the_text_and_the_stream_is_training(tmp_path: Path
     dev = "".join(found.dev)
     assert text.endswith(dev)
     assert 0.1 <= len(dev) / len(text) <= 0.3
-    spell, ids = Spelling(found.preprocessor.tokenizer), found.store.ids.tolist()
+    spell, ids = TextCodec(found.preprocessor.tokenizer), found.store.ids.tolist()
     assert ids[0] == BOS
     assert BOS not in ids[1:]
     assert spell.text_of(ids[1:]) + dev == text
@@ -242,7 +242,7 @@ def test_lines_left_out_are_listed(tmp_path: Path) -> None:
     assert sum(found.about.excluded.values()) == 1
     listed = (tmp_path / "data" / "excluded.tsv").read_text().split("\t")
     assert listed[:2] == [str(tmp_path / "book.txt"), str(place)]
-    assert Spelling(found.preprocessor.tokenizer).text_of(found.store.ids.tolist()) + "".join(found.dev) == 2 * QUIXOTE
+    assert TextCodec(found.preprocessor.tokenizer).text_of(found.store.ids.tolist()) + "".join(found.dev) == 2 * QUIXOTE
 
 
 def test_the_units_of_a_base_are_kept(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from mirada.errors import DataError, InputError, UsageError
 from mirada.models.encoder import EncoderConfig, TransformerEncoder
 from mirada.models.rnn import RecurrentConfig, RecurrentEncoder
 from mirada.tasks.language_model.model import LanguageModel, passages, token_bits, windows
-from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor, Spelling, lines_of
+from mirada.tasks.language_model.preprocessor import LanguageModelPreprocessor, TextCodec, lines_of
 from mirada.tasks.language_model.task import LanguageModelTask
 from mirada.training.losses import NextTokenLoss
 from mirada.training.run import check_config
@@ -43,7 +43,7 @@ def reader(kind: str = "lstm", vocabulary: int = V, seed: int = 0) -> RecurrentE
 def model(unit: Unit = "characters", text: str = TEXT, kind: str = "lstm", **decode_: Any) -> LanguageModel:
     tokenizer = Tokenizer.learn(lines_of(text), 300, unit)
     config = {"data": {"length": 8, "invalid_bytes": "refuse"}, "decode": {"sample": True, **decode_}}
-    preprocessor = LanguageModelPreprocessor(Spelling(tokenizer), np.ones(tokenizer.size, dtype=np.int64))
+    preprocessor = LanguageModelPreprocessor(TextCodec(tokenizer), np.ones(tokenizer.size, dtype=np.int64))
     network = reader(kind, tokenizer.size)
     return LanguageModel(Path("writer"), {}, config, network, preprocessor, torch.device("cpu"))
 
@@ -234,8 +234,8 @@ def test_validation(tmp_path: Path) -> None:
 @pytest.mark.parametrize("prompt", ["", "el gato", "el gato ", "el gato\n", "\n\nno"])
 def test_streamed_text_is_the_text_of_the_decoded_ids(unit: Unit, prompt: str) -> None:
     writer = model(unit)
-    spelling = writer.preprocessor.spelling
-    before = [*spelling.opening, *spelling.read(prompt)]
+    codec = writer.preprocessor.codec
+    before = [*codec.opening, *codec.read(prompt)]
     for seed in range(2):
         found = writer.generate(prompt, tokens=25, seed=seed)
         assert "".join(writer.stream(prompt, tokens=25, seed=seed)) == found.text
@@ -243,16 +243,16 @@ def test_streamed_text_is_the_text_of_the_decoded_ids(unit: Unit, prompt: str) -
         assert not {BOS, EOS} & set(found.tokens)
         assert found.prompt == prompt
         assert str(found) == prompt + found.text
-        whole = writer.preprocessor.spelling.text_of([*before[1:], *found.tokens])
-        if not (spelling.sequences and prompt.endswith(" ")):
-            assert whole == writer.preprocessor.spelling.text_of(before[1:]) + found.text
+        whole = writer.preprocessor.codec.text_of([*before[1:], *found.tokens])
+        if not (codec.sequences and prompt.endswith(" ")):
+            assert whole == writer.preprocessor.codec.text_of(before[1:]) + found.text
         else:
             assert not found.text.startswith(" ")
 
 
 def test_what_is_decoded_is_what_the_one_loop_finds() -> None:
     writer = model("subwords")
-    before = [*writer.preprocessor.spelling.opening, *writer.preprocessor.spelling.read("el")]
+    before = [*writer.preprocessor.codec.opening, *writer.preprocessor.codec.read("el")]
     target = torch.tensor([before])
     config = DecodeConfig(sample=True, seed=5)
     lean(writer, EOS, -100.0)
@@ -271,7 +271,7 @@ def test_a_search_is_not_a_sample() -> None:
     writer = model()
     greedy = writer.generate("el", tokens=20, beam=1)
     assert greedy == writer.generate("el", tokens=20, beam=1, seed=9)
-    ids = [*writer.preprocessor.spelling.opening, *writer.preprocessor.spelling.read("el")]
+    ids = [*writer.preprocessor.codec.opening, *writer.preprocessor.codec.read("el")]
     for chosen in greedy.tokens:  # the likeliest each time, <unk> and the special ones left out
         with torch.inference_mode():
             text = torch.tensor([ids])

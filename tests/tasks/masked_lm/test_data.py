@@ -13,6 +13,7 @@ from mirada.data.tokenizer import Tokenizer, TokenizerConfig
 from mirada.errors import DataError
 from mirada.tasks.masked_lm.data import DOES_NOT, FOLLOWS, DocumentsConfig, MaskedBatches, documents
 from tests.preparing import prepare
+from tests.traced import MODELS
 
 WORDS = [f"w{number}" for number in range(200)]
 TOKENIZER = Tokenizer.learn([" ".join(WORDS)], 300, "words", mask=True)
@@ -33,6 +34,18 @@ def test_a_blank_line_stands_between_documents(tmp_path: Path) -> None:
         (("El perro duerme. El gato no.",), 3),
         (("Otro texto.",), 7),
     ]
+
+
+def test_a_test_set_is_read_as_the_training_data_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "test.txt"
+    path.write_bytes(b"El ni\xf1o duerme.\n")
+    model = MODELS["bert"][0]()
+    monkeypatch.setattr(model, "score", list)
+    model.config["data"] = {"invalid_bytes": "refuse"}
+    with pytest.raises(DataError, match="line 1: not UTF-8"):
+        model.evaluate(path)
+    model.config["data"] = {"invalid_bytes": "drop"}
+    assert model.evaluate(path) == ["El ni\ufffdo duerme."]
 
 
 def test_fifteen_in_a_hundred_words_are_hidden_as_published() -> None:

@@ -1,4 +1,4 @@
-"""What masked modelling makes small: hidden words, and which class means "it follows", as published."""
+"""The loss of masked modelling: hidden words, and which class means "it follows", as published."""
 
 from __future__ import annotations
 

@@ -243,8 +243,8 @@ def test_pairs_that_cannot_be_aligned_have_a_problem_and_an_empty_line(trained: 
         ({"gold": ["0-0", "0-0"]}, "2 gold alignments for 1 pair: there must be one for each"),
         ({"gold": 5}, "gold must be an alignment for each pair, .* not 5"),
         ({"gold": b"0-0"}, "gold must be an alignment for each pair, .* not b'0-0'"),
-        ({"gold": [(0, 0)]}, r"gold alignment 1: \(0, 0\) is none; write '0-0 1-2'"),
-        ({"gold": [["0-0"]]}, r"gold alignment 1: \['0-0'\] is none; write '0-0 1-2'"),
+        ({"gold": [(0, 0)]}, r"gold alignment 1: \(0, 0\) is not an alignment; write '0-0 1-2'"),
+        ({"gold": [["0-0"]]}, r"gold alignment 1: \['0-0'\] is not an alignment; write '0-0 1-2'"),
     ],
 )
 def test_wrong_options_are_refused(trained: TranslationModel, options: dict[str, object], says: str) -> None:

@@ -10,7 +10,7 @@ from mirada.data.po import Catalog
 from mirada.errors import UsageError
 from mirada.tasks.translation.catalogs import check_language, damage, fill, lines_of
 from mirada.tasks.translation.model import TranslationModel
-from mirada.tasks.translation.translator import Translation
+from mirada.tasks.translation.prediction import Translation
 
 HEADER = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=%s\\nLanguage: %s\\n"\n\n'
 
@@ -32,7 +32,7 @@ def catalog(tmp_path: Path, *entries: str, charset: str = "UTF-8", language: str
         ("100 %% de %d", "%d of 100 %%", ""),
         ("%s de %s", "%s", "lost %s"),
         ("<b>uno</b>", "<b>one", "lost </b>"),
-        ("uno", "one {x}", "has {x}, which the text has not"),
+        ("uno", "one {x}", "has {x}, which its source does not have"),
         ("uno", "one", ""),
     ],
 )

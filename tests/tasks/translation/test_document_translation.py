@@ -16,7 +16,7 @@ from mirada.documents import read_document
 from mirada.errors import UsageError
 from mirada.tasks.translation.document_translation import assemble, texts_of, translate_texts
 from mirada.tasks.translation.model import TranslationModel
-from mirada.tasks.translation.translator import Translation
+from mirada.tasks.translation.prediction import Translation
 from tests.command import refused, run
 
 WORDS = {"el": "the", "gato": "cat", "ve": "sees", "tren": "train", "aquí": "here", "{n}": "{n}"}

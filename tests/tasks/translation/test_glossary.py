@@ -11,7 +11,7 @@ import pytest
 import mirada
 from mirada import Glossary
 from mirada.errors import DataError, UsageError
-from mirada.tasks.translation.constrained import ANYWHERE, Constraints, Form, Sought, Speller, search
+from mirada.tasks.translation.constrained import ANYWHERE, Constraints, Form, Request, Speller, search
 from mirada.tasks.translation.glossary import Required, missing
 from mirada.tasks.translation.model import TranslationModel
 from mirada.tasks.translation.terminology import _place, _put
@@ -222,7 +222,7 @@ def test_the_search_finds_the_terms_and_ends_no_word_too_early(trained: Translat
     speller = Speller(trained.target_tokenizer)
     (source,) = trained.source_tokenizer.encode([CAT])
     constraints = Constraints([speller.forms("wolf", False), speller.forms("boat", False)], speller)
-    sought = Sought(source, [], 30, -20.0, constraints)
+    sought = Request(source, [], 30, -20.0, constraints)
     search(trained.translator.engine, [sought], trained.decode_config())
     text = trained.target_tokenizer.decode([sought.ended[0].tokens])[0]
     assert sorted(re.findall(r"\b(?:wolf|boat)\b", text)) == ["boat", "wolf"]
@@ -234,7 +234,7 @@ def test_a_term_that_goes_on_is_another_word(trained: TranslationModel) -> None:
     cat, cats = (trained.target_tokenizer.encode([word])[0] for word in ("the cat", "the cats"))
     constraints = Constraints([speller.forms("cat", False)], speller)
     for ids, lacking in ((cat, 0), (cats, len(speller.forms("cat", False)[1].tokens))):
-        sought = Sought([5], ids, 5, -1.0, constraints)
+        sought = Request([5], ids, 5, -1.0, constraints)
         sought.start(0)
         assert constraints.lacking(sought.open[0].met) == lacking
 
@@ -242,7 +242,7 @@ def test_a_term_that_goes_on_is_another_word(trained: TranslationModel) -> None:
 def test_a_marker_may_have_letters_after_it(trained: TranslationModel) -> None:
     (ids,) = trained.target_tokenizer.encode(["cats"])
     constraints = Constraints([[Form((ids[0],), ANYWHERE)]], Speller(trained.target_tokenizer))
-    sought = Sought([5], ids, 5, -1.0, constraints)
+    sought = Request([5], ids, 5, -1.0, constraints)
     sought.start(0)
     assert len(ids) > 1
     assert constraints.lacking(sought.open[0].met) == 0

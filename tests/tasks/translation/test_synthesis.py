@@ -12,8 +12,8 @@ import pytest
 from mirada.data.readers import open_pairs
 from mirada.data.records import Record
 from mirada.errors import DataError
+from mirada.tasks.translation.prediction import Translation
 from mirada.tasks.translation.synthesis import Item, Made, excluded_file, loops, make, monolingual, sources, write_pairs
-from mirada.tasks.translation.translator import Translation
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,16 @@ def test_synthetic_pairs_are_not_held_out_and_none_has_a_held_out_sentence(tmp_p
     assert {line.split("\t")[2] for line in listed} == {"synthetic_in_dev"}
 
 
+def test_a_finding_about_pairs_that_are_all_left_out_is_none(tmp_path: Path) -> None:
+    real, source = write(tmp_path / "pairs.tsv", list(REAL)), MADE[0][0]
+    first = prepare("translation", tmp_path / "first", data=DataConfig(files=(real,)), tokenizer=SMALL)
+    made = [(f"{source} 1234", first.saved_dev[0][1][0], "es")]  # the number, which is kept, is a finding, too
+    files = (real, write(tmp_path / "more.tsv", [HEADER, *made]))
+    prepared = prepare("translation", tmp_path / "data", data=DataConfig(files=files), tokenizer=SMALL)
+    assert prepared.about.excluded == {"synthetic_in_dev": 1}
+    assert prepared.about.findings == first.about.findings
+
+
 def test_a_dev_file_leaves_out_what_is_made_of_it(tmp_path: Path, files: tuple[str, str]) -> None:
     dev = write(tmp_path / "dev.tsv", [("otra fuente", MADE[0][1]), ("x", "y")])
     data = DataConfig(files=files, dev=(dev,))

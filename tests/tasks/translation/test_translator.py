@@ -15,7 +15,7 @@ from mirada.errors import ConfigError, InputError, UsageError
 from mirada.tasks.translation import translator as translator_module
 from mirada.tasks.translation.clauses import better
 from mirada.tasks.translation.model import TranslationModel
-from mirada.tasks.translation.pieces import Piece, Way
+from mirada.tasks.translation.pieces import Direction, Piece
 from mirada.tasks.translation.translator import LONGEST_TEXT, joint
 
 CAT, WOLF = "el gato ve el tren", "el lobo ve el libro"
@@ -120,11 +120,11 @@ def test_a_sentence_far_longer_than_most_is_read_in_clauses(
     text: str, parts: list[str], trained: TranslationModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     translator = of_words(trained, 1, monkeypatch).translator
-    way = Way(language="es", into="en")
-    assert [piece.plain for piece in translator._cut([text], [], True, way)[0].pieces] == parts
-    assert len(translator._cut([text], [], False, way)[0].pieces) == 1
+    direction = Direction(language="es", into="en")
+    assert [piece.plain for piece in translator._cut([text], [], True, direction)[0].pieces] == parts
+    assert len(translator._cut([text], [], False, direction)[0].pieces) == 1
     apart = unicodedata.normalize("NFD", text.replace("gato", "gáto áéíóú"))
-    found = [piece.plain for piece in translator._cut([apart], [], True, way)[0].pieces]
+    found = [piece.plain for piece in translator._cut([apart], [], True, direction)[0].pieces]
     assert found == [part.replace("gato", "gáto áéíóú") for part in parts]
 
 
@@ -349,7 +349,7 @@ def test_terms_of_a_glossary_are_terms_in_clauses_too(
 ) -> None:
     of_words(trained, 1, monkeypatch)
     asked = list[str]()
-    text, way = "El gato ve el tren, el Zorro ve el barco.", Way(language="es", into="en")
+    text, direction = "El gato ve el tren, el Zorro ve el barco.", Direction(language="es", into="en")
     monkeypatch.setattr(trained.translator.cutter, "masks", True)
-    trained.translator._cut([text], [], True, way, lambda word: asked.append(word) or [])  # type: ignore[func-returns-value]
+    trained.translator._cut([text], [], True, direction, lambda word: asked.append(word) or [])  # type: ignore[func-returns-value]
     assert asked.count("Zorro") == 2  # of the sentence, and of its clause
