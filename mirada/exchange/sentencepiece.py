@@ -15,6 +15,7 @@ import tokenizers
 from tokenizers import normalizers
 
 from mirada.errors import DataError
+from mirada.files import read_bytes
 
 NORMAL, USER_DEFINED = 1, 4
 UNIGRAM = 1
@@ -58,7 +59,7 @@ class SentencePieceModel:
         trainer: dict[int, Any] = {}
         rules: dict[int, Any] = {}
         try:
-            content = path.read_bytes()
+            content = read_bytes(path, DataError)
             for number, value in fields(content):
                 if number == 1:
                     piece = dict(fields(value))
