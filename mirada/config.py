@@ -18,7 +18,7 @@ from pydantic_core import ErrorDetails
 from mirada.errors import ConfigError
 from mirada.files import read_bytes
 from mirada.former_names import current_names
-from mirada.parsing import Malformed, parse_yaml
+from mirada.parsing import LARGEST_INTEGER, Malformed, parse_yaml
 
 Values = dict[str, Any]
 """Settings as plain nested values: {"model": {"width": 256}, …}."""
@@ -197,9 +197,20 @@ def build(sections: Mapping[str, type[Section]], values: Mapping[str, Any]) -> d
             built[name] = section.model_validate(given)
         except ValidationError as error:
             problems += [_explain(sections, name, detail) for detail in error.errors()]
+            continue
+        problems += _too_large(name, built[name])
     if problems:
         raise ConfigError("; ".join(problems))
     return built
+
+
+def _too_large(name: str, section: Section) -> list[str]:
+    """The numbers of a section that could be written to a file, and not be read from it."""
+    return [
+        _refused(f"{name}.{key}", value, f"must be at most {LARGEST_INTEGER}")
+        for key, value in section
+        if isinstance(value, int) and value > LARGEST_INTEGER
+    ]
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:
@@ -247,6 +258,11 @@ def _explain(sections: Mapping[str, type[Section]], name: str, detail: ErrorDeta
     words, value = _requirement(detail), detail["input"]
     if detail["type"] == "missing":
         return f"{path}: {words}"
+    return _refused(path, value, words)
+
+
+def _refused(path: str, value: Any, words: str) -> str:
+    """A setting, its value, and what it must be."""
     if path in OPTIONS and isinstance(value, int | float):
         return f"{OPTIONS[path]} {value}: {words} (the setting {path})"
     return f"{path}={value!r:.60}: {words}"

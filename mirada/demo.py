@@ -3,27 +3,32 @@ it."""
 
 from __future__ import annotations
 
+import io
 import time
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from mirada import api, builtin
+from mirada import config as configuration
 from mirada.console import Console, duration
+from mirada.errors import UsageError
+from mirada.files import write_text
 from mirada.tasks.translation.model import TranslationModel
+from mirada.training.config import TrainConfig
 
 PAIRS = 40_000
 SETTINGS = {"model": {"dropout": 0.0}, "tokenizer": {"vocabulary": 2000}}
 """Four minutes are a handful of epochs, too few to overfit."""
+MADE = ("train.tsv", "dev.tsv", "test.tsv", "es-en", "attention.png", "translator.html")
+"""What is written."""
 
 
 def run(out: Path, minutes: float, threads: int | None, console: Console) -> None:
     """Write the corpus to the directory `out`, train on it for so many minutes, and show the results."""
     began = time.monotonic()
-    out.mkdir(parents=True, exist_ok=True)
+    configuration.build({"train": TrainConfig}, {"train": {"minutes": minutes, "threads": threads}})
     held_out = builtin.test("es", "en", 1000)
-    parts = {"train": builtin.training("es", "en", PAIRS), "dev": held_out[:500], "test": held_out[500:]}
-    for name, examples in parts.items():
-        with (out / f"{name}.tsv").open("w", encoding="utf-8", newline="\n") as file:
-            builtin.write(examples, file)
+    write_corpus(out, {"train": builtin.training("es", "en", PAIRS), "dev": held_out[:500], "test": held_out[500:]})
     console.line(f"wrote {PAIRS:,} Spanish–English sentence pairs of the built-in language to {out / 'train.tsv'}")
     model = api.train(
         out / "train.tsv",
@@ -56,6 +61,28 @@ def run(out: Path, minutes: float, threads: int | None, console: Console) -> Non
         f"    mirada check your-pairs.tsv\n"
         f"    mirada train your-pairs.tsv --out my-translator"
     )
+
+
+def write_corpus(out: Path, parts: Mapping[str, Iterable[builtin.Example]]) -> None:
+    """Write the parts of the corpus into a directory that is new, or holds an earlier demonstration: that is replaced,
+    nothing else."""
+    texts = {}
+    for name, examples in parts.items():
+        builtin.write(examples, written := io.StringIO())
+        texts[out / f"{name}.tsv"] = written.getvalue()
+    training, text = next(iter(texts.items()))
+    try:
+        earlier = training.is_file() and training.read_bytes() == text.encode("utf-8")
+        for name in () if earlier else MADE:
+            if (out / name).exists():
+                raise UsageError(
+                    f"--out {out}: has a {name}, which is not of this demonstration; choose another name, or delete it"
+                )
+        out.mkdir(parents=True, exist_ok=True)
+        for path, text in texts.items():
+            write_text(path, text)
+    except OSError as error:
+        raise UsageError(f"--out {out}: cannot be written ({error.strerror})") from None
 
 
 def look_inside(model: TranslationModel, out: Path, console: Console) -> None:

@@ -7,6 +7,8 @@ The verbs of a task are in its folder: `tasks/<task>/command.py` has a function 
 
 from __future__ import annotations
 
+import io
+import os
 import re
 import sys
 from importlib import import_module
@@ -51,8 +53,10 @@ register_tasks()
 def main() -> None:
     """Run the command line; a user's mistake is one line, never a stack trace."""
     keep_memory()
+    open_streams()
     try:
         code = app.app(sys.argv[1:] or ["--help"], standalone_mode=False)
+        sys.stdout.flush()
     except MiradaError as error:
         say(f"mirada: {error}")
         sys.exit(error.exit_code)
@@ -62,10 +66,32 @@ def main() -> None:
     except BrokenPipeError:  # `mirada translate … | head`
         sys.stderr.close()
         sys.exit(1)
+    except OSError as error:  # a disk that is full; what is wrong with the user's files is an error of ours
+        say(f"mirada: {error.filename or 'standard output'}: {error.strerror or error}")
+        _abandon_output()
+        sys.exit(1)
     except KeyboardInterrupt:
         say("mirada: interrupted")
         sys.exit(130)
     sys.exit(code or 0)
+
+
+def open_streams() -> None:
+    """Make the standard streams usable: one that is closed is empty, and what a terminal cannot show is escaped."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            mode = "r" if name == "stdin" else "w"
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - open until the end
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _abandon_output() -> None:
+    """Let go of what could not be written: Python would try once more when it ends, and complain."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def _one_line(error: Any) -> str:

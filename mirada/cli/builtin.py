@@ -11,6 +11,9 @@ import typer
 from mirada.cli.app import DATA, TRAIN, Threads, app, note, option, verbosity
 from mirada.cli.output import check_new, new_binary, new_file
 from mirada.errors import UsageError, counted
+from mirada.files import new_directory
+
+MOST_IMAGES = 1_000_000
 
 
 @app.command(panel=DATA)
@@ -61,8 +64,10 @@ def shapes(
 ) -> None:
     """Write the built-in images of shapes with their captions, or videos of moving shapes."""
     check_new(out, "--out")
-    if count < 1:
-        raise UsageError(f"--count {count}: write at least 1")
+    if not 1 <= count <= MOST_IMAGES:
+        raise UsageError(f"--count {count}: must be from 1 to {MOST_IMAGES:,}")
+    if seed < 0:
+        raise UsageError(f"--seed {seed}: must be at least 0")
     try:
         _write_videos(out, count, part, seed) if moving else _write_scenes(out, language, count, part, seed)
     except OSError as error:
@@ -73,8 +78,9 @@ def _write_scenes(out: Path, language: str, count: int, part: str, seed: int) ->
     from mirada.builtin import scenes
 
     found = scenes.scenes(language, part, count, seed)
-    out.mkdir(parents=True)
-    note(f"wrote {counted(scenes.write(found, out), 'image')} and their captions, {out / 'scenes.tsv'}")
+    with new_directory(out) as folder:
+        written = scenes.write(found, folder)
+    note(f"wrote {counted(written, 'image')} and their captions, {out / 'scenes.tsv'}")
 
 
 def _write_videos(out: Path, count: int, part: str, seed: int) -> None:

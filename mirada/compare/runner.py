@@ -30,7 +30,7 @@ from mirada.compare.task_report import TaskReport
 from mirada.config import Section, Values
 from mirada.data.quality import Notify
 from mirada.data.sources import Paths, data_settings
-from mirada.data.text import faults_named
+from mirada.data.text import faults_named, stored
 from mirada.errors import ConfigError, Interrupted, TrainingError, UsageError
 from mirada.files import write_text
 from mirada.former_names import current_task
@@ -39,7 +39,7 @@ from mirada.tasks.task import Model, Prepared
 from mirada.training.loop import Event, Listener
 from mirada.training.report import read_log
 from mirada.training.run import build, check_config, notifier
-from mirada.training.workspace import has_run, locked, log_of
+from mirada.training.workspace import LOCK, has_run, locked, log_of
 
 MANIFEST, NEW_DATA = "compare.json", "data.new"
 BUDGETS = ("minutes", "epochs", "steps")
@@ -194,7 +194,7 @@ def _digests(data: Section) -> dict[str, str]:
     digests = {}
     for path in (Path(path) for given in named for path in ([given] if isinstance(given, str) else given)):
         for file in sorted(one for one in path.rglob("[!.]*") if one.is_file()) if path.is_dir() else [path]:
-            with faults_named(file), open(file, "rb") as content:
+            with faults_named(file), stored(file) as content:
                 digests[str(file)] = hashlib.file_digest(content, "sha256").hexdigest()
     return digests
 
@@ -205,7 +205,8 @@ def _claim(folder: Path, wanted: Manifest, overwrite: bool) -> bool:
     A different comparison is only replaced with `overwrite`.
     """
     path = folder / MANIFEST
-    if any(folder.iterdir()) and not path.is_file():
+    left = (LOCK, f"{MANIFEST}.partial")  # by a kill before the manifest was there
+    if not path.is_file() and any(entry.name not in left for entry in folder.iterdir()):
         raise UsageError(f"--out {folder}: exists and is not a comparison; choose another name")
     try:
         shutil.rmtree(folder / NEW_DATA, ignore_errors=True)
@@ -254,7 +255,7 @@ def _train(out: Path, name: str, values: Values, listen: Listener) -> Model:
     """The trained model of that name: loaded if it is finished, else trained or resumed."""
     folder = out / "models" / name
     card = bundles.read_card(folder) if bundles.exists(folder) else None
-    if card and card["training"]["finished"] and card["scores"]:
+    if card and card.get("training", {}).get("finished") and card.get("scores"):
         listen(Event("note", {"text": f"already trained: {folder}"}))
         return api.load(folder, Model, device=values["train"]["device"], threads=values["train"]["threads"])
     if not has_run(folder):

@@ -114,8 +114,8 @@ def too_many_blank_lines(name: str, number: int) -> DataError:
 
 
 @contextmanager
-def opened(path: StrPath) -> Iterator[io.BufferedReader]:
-    """A buffered stream of the file's bytes, unpacked if they are gzip. Only a regular file is opened.
+def stored(path: StrPath) -> Iterator[io.BufferedReader]:
+    """A buffered stream of the file's bytes. Only a regular file is opened.
 
     Data is read more than once, which a pipe does not allow; and opening one would wait for somebody to write to it.
     """
@@ -123,8 +123,15 @@ def opened(path: StrPath) -> Iterator[io.BufferedReader]:
         raise DataError(f"{shown_path(path)}: is not a regular file, and it is read more than once; save it first")
     if "\0" in os.fspath(path):
         raise DataError(f"{shown_path(path)}: no such file")
+    with open(path, "rb") as stream:
+        yield stream
+
+
+@contextmanager
+def opened(path: StrPath) -> Iterator[io.BufferedReader]:
+    """The same, unpacked if it is gzip."""
     with ExitStack() as stack:
-        stream = stack.enter_context(open(path, "rb"))
+        stream = stack.enter_context(stored(path))
         if stream.peek(2)[:2] == _GZIP_MAGIC:
             packed = stack.enter_context(_Gzip(stream))
             # GzipFile reads lines in Python; the buffer above it does so in C, several times as fast.

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from mirada import config as configuration
 from mirada.config import Section, Values, nearest
 from mirada.errors import ConfigError, DataError, UsageError
-from mirada.files import read_bytes
+from mirada.files import open_regular, read_bytes
 
 S = TypeVar("S", bound=Section)
 
@@ -237,6 +237,7 @@ class Checkpoint:
     def _find(self) -> dict[str, tuple[Path, str, tuple[int, ...]]]:
         tensors: dict[str, tuple[Path, str, tuple[int, ...]]] = {}
         for path, indexed in self._files().items():
+            open_regular(path, DataError).close()
             try:
                 with safe_open(path, "pt") as file:
                     slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 - not a dict

@@ -20,15 +20,15 @@ class TrainConfig(Section):
 
     optimizer: Literal["muon", "adamw", "adam", "sgd"] = "muon"
     """The optimiser; `muon` updates hidden matrices with Muon and everything else with AdamW."""
-    lr: float = Field(8e-3, gt=0)
+    lr: float = Field(8e-3, gt=0, le=1e6)
     """The peak learning rate, reached after the warm-up."""
     betas: tuple[Decay, Decay] = (0.9, 0.98)
     """Decay rates of Adam's first and second moment estimates."""
     momentum: float = Field(0.9, ge=0, lt=1)
     """Momentum of SGD."""
-    weight_decay: float = Field(0.0, ge=0)
+    weight_decay: float = Field(0.0, ge=0, le=1e6)
     """Weight decay; decoupled from the loss and on matrices only with AdamW and Muon."""
-    penalty: float = Field(0.0, ge=0)
+    penalty: float = Field(0.0, ge=0, le=1e6)
     """L2 penalty: λ in loss + λΣW², summed over all matrices."""
     schedule: Literal["auto", "linear", "cosine", "inverse_sqrt", "constant"] = "auto"
     """Decay of the learning rate. `auto`: linear to zero at the end of the budget, 1/√step without a budget."""
@@ -45,13 +45,13 @@ class TrainConfig(Section):
     """Batches whose gradients are accumulated for one step."""
     label_smoothing: float = Field(0.1, ge=0, lt=1)
     """Probability that label smoothing spreads evenly over all classes or tokens."""
-    clip: float = Field(1.0, ge=0)
+    clip: float = Field(1.0, ge=0, le=1e9)
     """Gradient clipping: the largest norm of the gradient; 0 turns it off."""
     average: float = Field(0.02, ge=0, lt=1)
     """Weight averaging: validate and save a running average over this share of the steps so far; 0 turns it off."""
     base: str | None = None
     """The bundle to fine-tune (`--base`)."""
-    minutes: float | None = Field(None, gt=0)
+    minutes: float | None = Field(None, gt=0, le=1e7)
     """Budget in minutes for the whole command, including preparation and scoring."""
     epochs: int | None = Field(None, ge=1)
     """Budget in epochs."""

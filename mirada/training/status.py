@@ -91,8 +91,8 @@ def text(path: str | Path, about: dict[str, Any]) -> list[tuple[str, str]]:
     """The information on a run as text, in pairs of name and value."""
     run, config = about["training"], about["config"]
     data = config.get("data", {})
-    named = [data.get("source"), *(data.get("files") or ()), *(data.get("target") or ())]
-    files = ", ".join(str(file) for file in named if file)
+    given = [data.get("source"), data.get("files"), data.get("target")]
+    files = ", ".join(str(file) for part in given if part for file in (part if isinstance(part, list) else [part]))
     state = "the data is not prepared yet" if not run["prepared"] else "no checkpoint yet"
     if run["steps"]:
         state = f"{run['steps']:,} steps, {run['seconds'] / 60:.1f} minutes"

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
 import mirada
 from mirada.cli.app import PANELS, app
@@ -154,6 +158,17 @@ def test_no_help_text_is_a_riddle() -> None:
         said = " ".join(run(verb, "--help").stdout.replace("│", " ").split())
         assert " Of " not in said, verb
         assert "> … " not in said, verb
+
+
+def test_messages_name_options_that_there_are() -> None:
+    program: Any = typer.main.get_command(app)
+    commands = [program, *program.commands.values()]
+    there = {name for command in commands for option in command.params for name in option.opts}
+    there |= {"--help", "--wrap", "--ink", "--line", "--paper"}  # pandoc's, and colours of a page
+    for path in Path(mirada.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+            assert {*re.findall(r"(?<![\w-])--[a-z][a-z-]+", text)} <= there, path
 
 
 def test_one_thing_and_several() -> None:

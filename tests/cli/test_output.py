@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -53,3 +56,32 @@ def test_a_new_file_is_whole_or_not_there(tmp_path: Path) -> None:
     assert (tmp_path / "a.txt").read_bytes() == b"whole\n"
     with pytest.raises(UsageError, match="cannot be written"), new_file(tmp_path / "none" / "a", "--out"):
         pass
+
+
+@pytest.mark.parametrize(
+    ("streams", "encoding", "code", "said"),
+    [
+        ("<&- >&- 2>&-", "utf-8", 0, ""),
+        (">&-", "utf-8", 0, ""),
+        (">/dev/full", "utf-8", 1, "mirada: standard output: No space left on device\n"),
+        (">/dev/null", "ascii", 0, ""),
+    ],
+)
+def test_standard_streams_may_be_closed_full_or_plain(streams: str, encoding: str, code: int, said: str) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$0" -m mirada.cli models {streams}', sys.executable],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONIOENCODING": encoding},
+    )
+    assert (done.returncode, done.stderr) == (code, said)
+
+
+def test_images_are_all_there_or_none(tmp_path: Path) -> None:
+    out = tmp_path / "images"
+    for wrong in (["--count", 0], ["--count", 10**12], ["--count", 10**12, "--moving"], ["--seed", -1]):
+        assert " ".join(map(str, wrong[:2])) in refused("shapes", "--out", out, *wrong, code=2)
+    assert names(tmp_path) == []
+    assert run("shapes", "--out", out, "--count", 2).returncode == 0
+    assert names(out) == ["000001.png", "000002.png", "scenes.tsv"]

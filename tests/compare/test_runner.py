@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +129,21 @@ def test_a_directory_that_is_something_else_is_not_touched(toy_tsv: Path, tmp_pa
     with pytest.raises(UsageError, match="is a file"):
         ask(toy_tsv, tmp_path / "mine.txt", overwrite=True)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_a_kill_in_the_first_second_is_no_dead_end(tmp_path: Path) -> None:
+    for left in (".lock", "compare.json.partial"):
+        (tmp_path / left).touch()
+    with pytest.raises(DataError, match="5 usable sentence pairs"):
+        ask(toy.write(tmp_path.with_name("few.tsv"), toy.pairs(5)), tmp_path)
+    assert (tmp_path / "compare.json").is_file()
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for name in (tmp_path / "pipe", "/dev/zero"):
+        with pytest.raises(DataError, match="is not a regular file"):
+            ask(Path(name), tmp_path / "out")
 
 
 def test_a_running_comparison_is_left_alone(resumed: Resumed) -> None:

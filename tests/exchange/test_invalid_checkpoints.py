@@ -94,6 +94,13 @@ def test_a_file_cut_short(folder: Path, kept: int) -> None:
     assert "model.safetensors: cannot be read" in reason(folder)
 
 
+def test_a_pipe_is_not_waited_for(folder: Path) -> None:
+    for name in ("vocab.json", "model.safetensors", "config.json"):
+        (folder / name).unlink()
+        os.mkfifo(folder / name)
+        assert f"{name}: cannot be read (it is neither a file nor a directory)" in reason(folder)
+
+
 def test_weights_that_are_not_finite(folder: Path) -> None:
     reweigh(folder, lambda weights: next(iter(weights.values())).view(-1)[0].fill_(float("nan")))
     assert "not finite" in reason(folder)

@@ -255,6 +255,8 @@ def test_bad_forecasts_get_one_line(
     assert "no such file" in said(tmp_path / "nothing.csv")
     assert "has no column 'close'" in said(write(tmp_path / "open.csv", {"open": wave(50)}))
     assert "has 1 rows; a model needs at least 2" in said(write(tmp_path / "one.csv", {"close": [1.5]}))
+    far = write(tmp_path / "far.csv", {"close": [*wave(50)[:-1], 1e90]})
+    assert "far.csv, line 51, column 'close': 1e+90 is too far from what the model learned from" in said(far)
     two = write(tmp_path / "two.csv", {"close": wave(50), "open": wave(50)})
     assert "needs 1: close" in said(two, "--columns", "close,open")
     assert "cannot be written" in said(table, "--picture", tmp_path / "nowhere" / "a.png")

@@ -203,6 +203,15 @@ class TestInfo:
         assert about["training"]["steps"] == 1
         assert about["config"]["train"]["steps"] == 4
 
+    @pytest.mark.parametrize(
+        "data", ["data: {files: 3}", "data: {target: {a: 1}, source: [2]}", "data:", "model: {name: [x]}"]
+    )
+    def test_an_altered_configuration_is_shown_as_it_is(self, data: str, tmp_path: Path) -> None:
+        (tmp_path / "run").mkdir()
+        (tmp_path / "run" / "config.yaml").write_text(f"{data}\n")
+        for how in ([], ["--json"]):
+            assert run("info", tmp_path, *how).returncode == 0
+
 
 class TestHandedOn:
     def test_without_paths_and_without_text(self, tmp_path: Path) -> None:

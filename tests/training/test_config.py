@@ -28,10 +28,11 @@ def test_the_defaults_are_the_recipe() -> None:
 
 
 BOUNDS: dict[str, tuple[list[Any], list[Any]]] = {  # what is taken, and what is just beyond it
-    "lr": ([1e-9], [0, -1, float("inf"), float("nan")]),
+    "lr": ([1e-9, 1e6], [0, -1, 1.1e6, float("inf"), float("nan")]),
     "betas": ([(0.0, 0.0), (0.99, 0.999)], [(0.9, 1.0), (-0.1, 0.9), (0.9,)]),
     **dict.fromkeys(("momentum", "label_smoothing", "average"), ([0, 0.999], [-0.001, 1])),
-    **dict.fromkeys(("weight_decay", "penalty", "clip"), ([0, 10], [-0.001, float("inf")])),
+    **dict.fromkeys(("weight_decay", "penalty"), ([0, 1e6], [-0.001, 1.1e6, float("inf")])),
+    "clip": ([0, 1e9], [-0.001, 1.1e9, float("inf")]),
     **dict.fromkeys(("batch_tokens", "max_batch_tokens"), ([16, 10**6], [15])),
     **dict.fromkeys(
         (
@@ -41,7 +42,7 @@ BOUNDS: dict[str, tuple[list[Any], list[Any]]] = {  # what is taken, and what is
         ([1, 10**6], [0, -1, 1.5]),
     ),
     "warmup": ([0], [-1]),
-    "minutes": ([0.01], [0, -1, float("inf")]),
+    "minutes": ([0.01, 1e7], [0, -1, 1.1e7, float("inf")]),
     "seed": ([0, 2**32 - 1], [-1, 2**32]),
     "threads": ([1, 1024], [0, 1025]),
     "optimizer": (["adam", "sgd"], ["lion"]),

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 
 from mirada.contracts import StepwiseEncoder, Validation
+from mirada.data.text import shown_text
 from mirada.errors import DataError, UsageError
 from mirada.inspection.trace import Pass
 from mirada.inspection.words import Tokens
@@ -137,6 +138,8 @@ class ForecastingModel(Model):
         series = self._series(table, columns)
         noise = draw_noise(samples, steps, C, seed)
         paths = self._forecaster.paths(series.values, [len(series.values) - 1], noise)
+        if not np.isfinite(paths).all():
+            raise self._too_far(table, series)
         mean, intervals = _summary(paths)
         bounds = {percent: (lower[0], upper[0]) for percent, (lower, upper) in intervals.items()}
         times = continue_times(series.times, steps)
@@ -189,6 +192,18 @@ class ForecastingModel(Model):
             needs = f"a model with a season of {season} steps" if season > 1 else "a model"
             raise DataError(f"{where}: has {len(series.values)} rows; {needs} needs at least {season + 1}")
         return series
+
+    def _too_far(self, table: Table, series: Series) -> DataError:
+        """The error for a series whose forecasts are not finite numbers."""
+        frame = self.preprocessor.frame
+        far = np.abs((series.values - frame.mean) / frame.std)  # [N, C]
+        row, column = divmod(int(far.argmax()), far.shape[1])
+        where = f"{table}, line {series.lines[row]}" if isinstance(table, (str, Path)) else f"row {row + 1}"
+        return DataError(
+            f"{where}, column {shown_text(series.names[column])}: {series.values[row, column]:g} is too far from what "
+            f"the model learned from, {frame.mean[column]:g} ± {frame.std[column]:g}, to forecast from it; correct it, "
+            "or train a model on such numbers"
+        )
 
     def evaluate(self, table: Table, *, columns: Sequence[str] = (), **other: Any) -> ForecastScores:
         """Forecast a test set from many of its steps and score that; its first window is only used as context.

@@ -108,7 +108,10 @@ def read_table(
         [f"{empty:,} empty rows left out"] if empty else [],
     )
     if clock is None:
-        series.notes.append("no column of times found: the rows are taken in the order of the file (--time names one)")
+        series.notes.append(
+            "no column of times found: the rows are taken in the order of the file (in training --set data.time=… "
+            "names one)"
+        )
     elif clock.reversed:
         series = replace(
             _rows_of(series, slice(None, None, -1)), notes=[*series.notes, "newest row first: turned round"]
