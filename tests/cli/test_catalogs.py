@@ -151,7 +151,7 @@ def test_an_interrupted_filling_is_continued(
         patched.setattr(answers._Partial, "finish", lambda self: (_ for _ in ()).throw(KeyboardInterrupt))
         done = run(*command)
     assert done.returncode == 130
-    assert f"interrupted after 3 of 3 lines, kept in {out}.partial; the same command continues it" in done.stderr
+    assert f"interrupted after 3 of 3 lines, kept in {out}.partial; run the same command to continue" in done.stderr
     done = run(*command)
     assert done.returncode == 0, done.stderr
     assert f"continuing {out}.partial after 3 lines" in done.stderr

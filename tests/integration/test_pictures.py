@@ -147,7 +147,7 @@ def test_a_model_goes_on_from_another(model: ImageClassificationModel, folder: P
     np.savez(tmp_path / "other.npz", images=pixels, labels=["along"] * 15 + ["aslant"] * 15)
     done = run("train", tmp_path / "other.npz", "--base", model.path, "--out", tmp_path / "c", "--steps", 1, *ONE)
     assert "the base does not know the label 'aslant': its output is learned again" in done.stderr
-    assert "34 are initialised at random" in done.stderr
+    assert "34 are initialized randomly" in done.stderr
     taught = mirada.load(tmp_path / "c")
     assert taught.labels == ["along", "aslant"]
     assert taught.classify(pixels[0]).label in taught.labels

@@ -46,13 +46,13 @@ class CaptionsConfig(TableSection, FormatConfig):
     needs = "a table of images and captions (image.png, tab, caption)"
 
     files: tuple[str, ...] = ()
-    """Tables (TSV, CSV, JSONL): the file name of an image, as seen from the table's own folder, and its captions."""
+    """Tables (TSV, CSV, JSONL) with the file name of an image, relative to the table's folder, and its captions."""
     hold_out: float = Field(0.1, gt=0, lt=1)
-    """The share of the images to hold out when there is no dev set."""
+    """The share of the images to hold out if there is no dev set."""
     max_tokens: int = Field(100, ge=4)
     """Captions with more tokens than this are left out."""
     columns: tuple[str, ...] = ()
-    """The image, its caption and further ones, by name or by number from 1."""
+    """The columns of the image and its captions, by name or by number from 1."""
 
 
 @dataclass

@@ -106,10 +106,12 @@ def read_table(
         [f"{empty:,} empty rows left out"] if empty else [],
     )
     if clock is None:
-        series.notes.append("no column of times found: the rows are taken in the order of the file (--time names one)")
+        series.notes.append(
+            "no column with times found: the rows keep the order of the file (data.time=NAME selects one)"
+        )
     elif clock.reversed:
         series = replace(
-            _rows_of(series, slice(None, None, -1)), notes=[*series.notes, "newest row first: turned round"]
+            _rows_of(series, slice(None, None, -1)), notes=[*series.notes, "newest row first: order reversed"]
         )
     return _without_gaps(grid.name, series, missing)
 

@@ -64,7 +64,7 @@ def translate(
         typer.Option(
             "--columns",
             "--column",
-            help="Columns of a table: `text` in place, `text,translation` into another.",
+            help="Columns of a table: `text` translates in place, `text,translation` into another column.",
             show_default=False,
         ),
     ] = None,
@@ -72,83 +72,86 @@ def translate(
     to: Annotated[
         str | None,
         typer.Option(
-            help="The language to translate into, for a model of several directions.",
-            show_default="by the language of the input, if that is clear",
+            help="Target language, for a model with several directions.",
+            show_default="from the language of the input, if clear",
         ),
     ] = None,
     beam: Beam = None,
     n_best: NBest = None,
     prefix: Annotated[
-        str, typer.Option(help="The beginning that every translation must have.", show_default=False)
+        str, typer.Option(help="Force every translation to begin with this text.", show_default=False)
     ] = "",
     glossary: Annotated[
-        Path | None, option(help="Terms and the translations they must have: source, tab, target on each line.")
+        Path | None, option(help="Terms with their required translations: source, tab, target on each line.")
     ] = None,
-    keep: Annotated[Path | None, option(help="Words and names that stay as they are, one per line.")] = None,
+    keep: Annotated[Path | None, option(help="Words and names to copy unchanged, one per line.")] = None,
     memory: Annotated[
-        Path | None, option(help="A translation memory (TMX, or other sentence pairs): what it has is used as it is.")
+        Path | None,
+        option(help="A translation memory (TMX, or other sentence pairs): its translations are used unchanged."),
     ] = None,
     memory_threshold: Annotated[
         float | None,
         typer.Option(
-            help="Report sentences of the memory that are similar by this percentage; 100: none.", show_default="75"
+            help="Report memory sentences with at least this similarity in percent; 100: none.", show_default="75"
         ),
     ] = None,
     sample: Annotated[
-        bool, typer.Option("--sample", help="Sample from the probabilities instead of beam search.")
+        bool, typer.Option("--sample", help="Sample from the probabilities instead of using beam search.")
     ] = False,
     temperature: Temperature = None,
     top_k: TopK = None,
     top_p: TopP = None,
     seed: SampleSeed = None,
     keep_damaged: Annotated[
-        bool, typer.Option("--keep-damaged", help="In catalogs, keep translations that lost placeholders.")
+        bool, typer.Option("--keep-damaged", help="In catalogs, keep translations that have lost placeholders.")
     ] = False,
     skip_broken: Annotated[
         bool, typer.Option("--skip-broken", help="In a folder, skip catalogs that cannot be read.")
     ] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Fill catalogs even if their header names another language.")
+        bool, typer.Option("--force", help="Fill in catalogs even if their header names another language.")
     ] = False,
     split: Annotated[
         bool | None,
         typer.Option(
-            help="Translate each sentence of a line by itself, and long ones by clauses where that is better.",
+            help="Translate each sentence of a line separately, and long ones in clauses where that is better.",
             show_default="--split",
         ),
     ] = None,
     spelling: Annotated[
         bool | None,
-        typer.Option(help="Correct misspelt words of the source, and say so.", show_default="--spelling"),
+        typer.Option(help="Correct misspelt words of the source, and report them.", show_default="--spelling"),
     ] = None,
     flags: Annotated[
-        bool, typer.Option("--flags", help="Add columns: what to check each translation for, and its confidence.")
+        bool, typer.Option("--flags", help="Add columns with warnings and the model's confidence for each translation.")
     ] = False,
     words: Annotated[bool, typer.Option("--words", help="With --json, add the probability of each word.")] = False,
     json_: Json = False,
     engine: Annotated[
         str | None,
         typer.Option(
-            help="What computes: torch, or ctranslate2 (faster on a CPU, the same answers).",
-            show_default="ctranslate2 where it can",
+            help="Inference engine: torch, or ctranslate2 (faster on a CPU, same results).",
+            show_default="ctranslate2 where supported",
         ),
     ] = None,
     quantize: Annotated[
         str | None,
-        typer.Option(help="Weights of ctranslate2: int8 is faster and nearly as good.", show_default="float32"),
+        typer.Option(
+            help="Precision of ctranslate2's weights: int8 is faster and nearly as good.", show_default="float32"
+        ),
     ] = None,
     precision: Annotated[
-        str | None, typer.Option(help="Arithmetic of torch: float32 or bfloat16.", show_default="float32")
+        str | None, typer.Option(help="Precision of torch: float32 or bfloat16.", show_default="float32")
     ] = None,
     without: Without = None,
     threads: Threads = None,
     device: Device = None,
 ) -> None:
-    """Translate texts, the lines of a file, or standard input, one line per line; or a document.
+    """Translate texts, the lines of a file or of standard input, or a document.
 
-    In a document (--file page.html) only the text changes: markup, code, links and time codes stay as they are.
-    In a gettext catalog (--file app.po) untranslated entries are filled and marked fuzzy; the rest stays as it is.
-    An interrupted translation to a file is kept in <out>.partial, and the same command continues it.
+    In a document (--file page.html) only the text changes: markup, code, links and time codes are preserved.
+    In a gettext catalog (--file app.po) untranslated entries are filled in and marked fuzzy; the rest is unchanged.
+    An interrupted translation is kept in <out>.partial; run the same command again to continue.
     """
     from mirada.tasks.translation.model import TranslationModel
 
@@ -157,9 +160,9 @@ def translate(
     catalogs_only = {"--keep-damaged": keep_damaged, "--skip-broken": skip_broken, "--force": force}
     _check_kind(kind, lines_only, catalogs_only, {"--columns": columns})
     if words and not json_:
-        raise UsageError("--words: is shown with --json; add it, or leave it out")
+        raise UsageError("--words: requires --json; add --json, or leave out --words")
     if flags and (n_best or 1) > 1:
-        raise UsageError("--flags: is for one translation a line; leave out --n-best, or use --json")
+        raise UsageError("--flags: prints one translation per line; leave out --n-best, or use --json")
     given = Given(texts, file, as_text=as_text or kind != "lines")
     check_new(out, "--out", packed=kind == "document")
     how = {"engine": engine, "quantize": quantize, "precision": precision}
@@ -179,7 +182,7 @@ def translate(
                 translate_document(model, file, out, job, decode, aids, listed(columns), json_)
             else:
                 if prefix.rstrip() != prefix:
-                    say(f"mirada: --prefix {prefix!r}: the space at its end is ignored; the next word brings its own")
+                    say(f"mirada: --prefix {prefix!r}: the trailing space is ignored; the next word begins with one")
                 shown = (lambda found: found.with_columns()) if flags else (lambda found: found)
                 answer(given, out, job, lambda lines: map(shown, aids.translate(lines, prefix=prefix, **decode)), json_)
     finally:
@@ -198,9 +201,9 @@ def _kind(file: Path) -> str:
 def _check_kind(kind: str, lines: Options, catalogs: Options, documents: Options) -> None:
     """Refuse options that are for another kind of input."""
     meant = {
-        "lines": (lines, "is about lines of text; leave it out for documents and catalogs"),
-        "catalogs": (catalogs, "is about gettext catalogs (--file app.po, --file locale); leave it out"),
-        "document": (documents, "is about tables (--file table.csv, .tsv or .jsonl); leave it out"),
+        "lines": (lines, "applies to lines of text; leave it out for documents and catalogs"),
+        "catalogs": (catalogs, "applies to gettext catalogs (--file app.po, --file locale); leave it out"),
+        "document": (documents, "applies to tables (--file table.csv, .tsv or .jsonl); leave it out"),
     }
     for other, (options, why) in meant.items():
         for name, value in options.items():

@@ -129,7 +129,7 @@ def check_linking(
             raise UsageError(f"--links {links}: --threshold {threshold} links without it; leave out one of them")
     for name, given in (("layer", layer), ("head", head), ("row", row)):
         if by != "attention" and given is not None:
-            raise UsageError(f"--{name} {given}: is about attention; leave it out, or --by {by}")
+            raise UsageError(f"--{name} {given}: applies only to attention; leave it out, or --by {by}")
 
 
 def check_pairs(given: Any) -> list[Pair]:

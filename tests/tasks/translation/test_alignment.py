@@ -231,7 +231,7 @@ def test_pairs_that_cannot_be_aligned_have_a_problem_and_an_empty_line(trained: 
         ({"layer": "mean", "head": 1}, r"--head 1: is a head of one layer; give --layer as well \(--layer 0\)"),
         ({"row": "next"}, "--row next: there are chosen, fed-in"),
         ({"by": "magic"}, "--by magic: there are attention, leave-out"),
-        ({"by": "leave-out", "head": 1}, "--head 1: is about attention"),
+        ({"by": "leave-out", "head": 1}, "--head 1: applies only to attention"),
         ({"links": "all"}, "--links all: there are target, both, either, grow"),
         ({"threshold": 1.5}, "--threshold 1.5: is a weight above 0, and at most 1"),
         ({"threshold": "a"}, "--threshold a: is a weight above 0, and at most 1"),
