@@ -77,7 +77,7 @@ def align(
         float | None, option(help="Link all words with at least this weight instead: 0.2", show_default=False)
     ] = None,
     word_breaks: Annotated[
-        str, typer.Option(help="Where words end: at spaces, or also at punctuation, which then counts as words.")
+        str, typer.Option(help="Where words end: spaces, or punctuation (punctuation marks are then separate words).")
     ] = "spaces",
     json_: cli.Json = False,
     threads: cli.Threads = None,

@@ -18,14 +18,14 @@ export const spanish = {
   "model": "Modelo",
   "language": "Idioma",
   "theme": "Colores",
-  "theme.auto": "auto",
+  "theme.auto": "automáticos",
   "theme.light": "claros",
   "theme.dark": "oscuros",
   "link": "Copiar enlace",
   "link.copied": "Se copió el enlace a esta vista.",
   "link.here": "El enlace a esta vista: {link}",
   "failed": "Esto no se puede calcular: {why}",
-  "opening": "Abriendo el modelo …",
+  "opening": "Cargando el modelo …",
   "offline":
     "Todo en esta página se calcula en su navegador, con los pesos del propio modelo. No se envía nada a ninguna parte.",
   "offline.recorded":
