@@ -18,7 +18,7 @@ export const spanish = {
   "model": "Modelo",
   "language": "Idioma",
   "theme": "Colores",
-  "theme.auto": "automáticos",
+  "theme.auto": "auto",
   "theme.light": "claros",
   "theme.dark": "oscuros",
   "link": "Copiar enlace",

@@ -18,7 +18,7 @@ export const portuguese = {
   "model": "Modelo",
   "language": "Idioma",
   "theme": "Cores",
-  "theme.auto": "automáticas",
+  "theme.auto": "auto",
   "theme.light": "claras",
   "theme.dark": "escuras",
   "link": "Copiar link",
