@@ -111,7 +111,7 @@ def test_lines_keep_their_numbers(trained: TranslationModel, tmp_path: Path) -> 
     said = [line for line in done.stderr.splitlines() if "left empty" in line]
     assert f"{path}, line 2: has one side only; its line is left empty" in said[0]
     assert f"{path}, line 3: its source has" in said[1]
-    assert said[-1] == "mirada: 4 more lines left empty likewise"
+    assert said[-1] == "mirada: 4 more lines left empty"
     assert done.returncode == 0
 
 
@@ -166,7 +166,7 @@ def test_what_is_refused(trained: TranslationModel, files: tuple[Path, Path], tm
     assert "--threshold 0.2: is an attention weight, and leave-out measures losses" in refused(
         *threshold, "--by", "leave-out", code=2
     )
-    assert "--links grow: --threshold 0.2 links without it" in refused(*threshold, "--links", "grow", code=2)
+    assert "--links grow: --threshold 0.2 replaces it" in refused(*threshold, "--links", "grow", code=2)
     assert f"--from fr: {trained.path} translates from es into en" in refused(
         "align", trained.path, pairs, "--from", "fr", code=2
     )

@@ -96,11 +96,11 @@ def test_a_mended_file_is_continued(begun: tuple[list[object], Path], tmp_path: 
 def test_what_belongs_to_another_job_is_not_continued(begun: tuple[list[object], Path], tmp_path: Path) -> None:
     command, file = begun
     partial = (tmp_path / "out.txt.partial").read_bytes()
-    assert "has 512 answers to another beam; finish it with the command" in refused(*command[:-1], 2, code=2)
+    assert "has 512 results for another beam; finish it with the command" in refused(*command[:-1], 2, code=2)
     file.write_text("other\n" * 600)
-    assert "has 512 answers to other lines" in refused(*command, code=2)
+    assert "has 512 results for other lines" in refused(*command, code=2)
     file.write_text("too few\n")
-    assert "has 512 answers to other lines" in refused(*command, code=2)
+    assert "has 512 results for other lines" in refused(*command, code=2)
     assert (tmp_path / "out.txt.partial").read_bytes() == partial
     for record in ("", "[]", '{"job": {}}', "[" * 10_000):
         (tmp_path / "out.txt.partial.json").write_text(record)

@@ -132,11 +132,11 @@ def test_lost_placeholders_leave_the_entry_empty(trained: TranslationModel, tmp_
     done = run("translate", trained.path, "--file", path, "--out", out)
     assert done.returncode == 0, done.stderr
     assert f"{path}, line 4: its translation lost %(ファイル)s; left empty" in done.stderr
-    assert "filled 1 entries, marked fuzzy for a person to check, 1 left empty" in done.stderr
+    assert "filled 1 entries, marked fuzzy for review, 1 left empty" in done.stderr
     first, second = polib.pofile(str(out))
     assert (first.msgstr, first.fuzzy, second.msgstr) == ("", False, "the cat sees the train")
     done = run("translate", trained.path, "--file", path, "--out", tmp_path / "kept.po", "--keep-damaged")
-    assert f"{path}, line 4: its translation lost %(ファイル)s; filled in all the same" in done.stderr
+    assert f"{path}, line 4: its translation lost %(ファイル)s; filled in anyway" in done.stderr
     kept = polib.pofile(str(tmp_path / "kept.po"))[0]
     assert kept.msgstr
     assert kept.fuzzy

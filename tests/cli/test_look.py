@@ -108,7 +108,7 @@ REFUSED: list[tuple[list[str], str]] = [
     (["attend", "el gato", "--n-best", "0"], "--n-best 0: must be at least 1"),
     (["attend", "el gato", "--to", "fr"], "fr"),
     (["attend", "gato " * 300], "the text is translated in"),
-    (["attend", "gato" * 300], "a model is looked into with one sentence at a time: the text has a sentence with"),
+    (["attend", "gato" * 300], "give one sentence at a time: the text has a sentence with"),
     (["trace", "el gato", "--out", "x.npz"], "--out x.npz: a trace is a .safetensors file; name it x.safetensors"),
     (["trace", "el gato", "--out", "/none/x.safetensors"], "/none/x.safetensors: cannot be written"),
     (["trace", "el gato", "--cell", "decoder.0.forward"], "--cell decoder.0.forward: is for --gates"),

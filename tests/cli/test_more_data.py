@@ -73,7 +73,7 @@ def test_a_killed_command_is_continued(trained: TranslationModel, mono: Path, mo
     process.communicate()
     assert not out.exists()
     assert partial.exists()
-    assert "answers to another beam" in refused(*command[:6], 2, code=2)
+    assert "results for another beam" in refused(*command[:6], 2, code=2)
     done = run(*command)
     assert done.returncode == 0, done.stderr
     assert out.read_bytes() == more.read_bytes()

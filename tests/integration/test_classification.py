@@ -78,7 +78,7 @@ def test_what_is_cut_or_broken_in_a_test_set_is_said(sentiment: ClassificationMo
     assert said[:2] == ["texts: 2", f"cut to the {limit:,} tokens it reads: 1"]
     broken = reviews.write(tmp_path / "broken.csv", [*rows, ("", "good")])
     wrong = refused("evaluate", sentiment.path, broken)
-    assert "broken.csv, line 4: labels without a text; a dev or test set is read whole" in wrong
+    assert "broken.csv, line 4: labels without text; a dev or test set is read whole" in wrong
 
 
 def test_other_labels_are_learned_anew(sentiment: ClassificationModel, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from mirada.files import sync_folder, write_bytes
 from mirada.predictions import Prediction
 from mirada.tasks.translation.translator import Translation
 
-FORCE = "fill it all the same: --force"
+FORCE = "to fill it anyway: --force"
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def _line(line: str, translated: Mapping[str, Translation], keep_damaged: bool) 
     text = before + options[best] + after
     if not damages[best]:
         return text, "; ".join(translation.notes)
-    outcome = "filled in all the same" if keep_damaged else "left empty"
+    outcome = "filled in anyway" if keep_damaged else "left empty"
     remarks = "; ".join([f"{damages[best]}; {outcome}", *translation.notes])
     return (text, remarks) if keep_damaged else (None, remarks)
 
@@ -104,7 +104,7 @@ def damage(source: str, translation: str) -> str:
     if lost:
         return f"its translation lost {', '.join(lost.elements())}"
     if added:
-        return f"its translation has {', '.join(added.elements())}, which the text has not"
+        return f"its translation has {', '.join(added.elements())}, which the text does not have"
     if _by_place(wanted) != _by_place(there):
         return f"its translation changed the order of {', '.join(_by_place(wanted))}"
     return ""
@@ -197,7 +197,7 @@ def check_language(catalog: Catalog, source: str | None, target: str | None, for
         if not language_in_header(catalog.header):
             doubts.append(said.format("path"))
         elif not force:
-            raise UsageError(f"{said.format('header')}; take a model for {other}, correct the header, or {FORCE}")
+            raise UsageError(f"{said.format('header')}; use a model for {other}, correct the header, or {FORCE}")
         else:
             doubts.append(said.format("header"))
     if texts := language.other_than(source, [gap.text for gap in catalog.gaps]):
