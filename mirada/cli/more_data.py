@@ -56,7 +56,7 @@ def backtranslate(
         try:
             refuse_foreign(file)
         except UsageError as error:
-            raise UsageError(str(error).removeprefix("--file ").partition(", or take its lines")[0]) from None
+            raise UsageError(str(error).removeprefix("--file ").partition(", or read its lines")[0]) from None
     _check_out(out, "more.tsv")
     model = load(bundle, device, threads, TranslationModel)
     decode: dict[str, Any] = {"beam": beam, "sample": sample or None, "temperature": temperature}

@@ -203,7 +203,7 @@ class PairFiles(Sources):
             opened = {file: reader for file, reader in opened.items() if not faults[file]}
         if broken and not (skip and opened):
             raise DataError(unreadable(folder, broken, _SKIP))
-        self.notes += [f"{folder}: passed over a file that cannot be read: {fault}" for fault in broken]
+        self.notes += [f"{folder}: skipped a file that cannot be read: {fault}" for fault in broken]
         self._folders |= dict.fromkeys(opened, folder)
         for file, reader in opened.items():
             self.add(file, reader)

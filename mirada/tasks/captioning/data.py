@@ -331,7 +331,9 @@ def read_captions(path: str, columns: tuple[str, ...] = ()) -> Iterator[tuple[st
         if not wrong and (image, caption) in seen:
             wrong = "the image has this caption already"
         if wrong:
-            raise DataError(f"{record.file}, line {record.line}: {wrong}; a test set is read whole: correct it")
+            raise DataError(
+                f"{record.file}, line {record.line}: {wrong}; a test set must be usable as a whole: correct it"
+            )
         seen.add((image, caption))
         sound.append(record)
     for scene in scenes_of(sound):

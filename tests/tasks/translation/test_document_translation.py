@@ -121,7 +121,7 @@ def test_from_the_command_line(trained: TranslationModel, tmp_path: Path) -> Non
     assert "b.html: exists already" in refused(*command, code=2)
     assert "--out a.en.html" in refused(*command[:4], code=2)
     assert "--prefix the" in refused(*command, "--prefix", "the", code=2)
-    assert "--columns x: is about tables" in refused("translate", trained.path, "hola", "--columns", "x", code=2)
+    assert "--columns x: applies to tables" in refused("translate", trained.path, "hola", "--columns", "x", code=2)
 
 
 def test_tables_and_archives_from_the_command_line(trained: TranslationModel, tmp_path: Path) -> None:
