@@ -84,7 +84,7 @@ def synthetic_mark(made: str, names: Sequence[str], place: str) -> tuple[str, ..
 
 def too_many_columns(name: str, line: int, count: int) -> DataError:
     return DataError(
-        f"{name}, line {line}: {count:,} columns, the limit is {MAX_COLUMNS:,}; is this a table with a row on each "
+        f"{name}, line {line}: {count:,} columns; the limit is {MAX_COLUMNS:,}; is this a table with one row per "
         "line? Extract the columns you need (`cut -f 1,2`)"
     )
 
