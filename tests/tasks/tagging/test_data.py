@@ -172,7 +172,9 @@ def test_a_dev_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="the dev set has the tags 'X', 'Y', which no training sentence has"):
         prepared(tmp_path / "other", file, dev=dev)
     dev.write_text("the\tD\n\ndog\t\n")
-    with pytest.raises(DataError, match=r"dev.conll, line 3: sentences with a word without a tag; .* usable as a whole"):
+    with pytest.raises(
+        DataError, match=r"dev.conll, line 3: sentences with a word without a tag; .* usable as a whole"
+    ):
         prepared(tmp_path / "third", file, dev=dev)
 
 
