@@ -206,8 +206,8 @@ def twice(rows: list[Sentence]) -> list[Sentence]:
         (numbered(60), "auto", True, "read as numbers, as all of them are; to change this: --set data.tags=labels"),
         (numbered(20, "{}.5"), "auto", True, "read as numbers"),
         (numbered(20), "numbers", True, "read as numbers"),
-        (twice(numbered(60)), "labels", False, "taken for labels"),
-        ([*twice(numbered(60, "{}.5")), [("x", "N")]], "auto", False, "taken for labels"),
+        (twice(numbered(60)), "labels", False, "read as labels"),
+        ([*twice(numbered(60, "{}.5")), [("x", "N")]], "auto", False, "read as labels"),
     ],
 )
 def test_what_tags_are_taken_for(tmp_path: Path, rows: list[Sentence], tags: str, numeric: bool, note: str) -> None:
