@@ -108,7 +108,7 @@ def in_words(reason: str, noun: str = "record", nouns: str = "") -> str:
 
 
 def of_one(reason: str, noun: str = "pair") -> str:
-    """A reason for a person to read, of a single record: has one side only."""
+    """A reason for a person to read, of a single record: has an empty side."""
     return OF_ONE.get(reason) or in_words(reason, noun)
 
 

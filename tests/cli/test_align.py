@@ -109,7 +109,7 @@ def test_lines_keep_their_numbers(trained: TranslationModel, tmp_path: Path) -> 
     lines = done.stdout.splitlines()
     assert [bool(line) for line in lines] == [True, *[False] * 14, True]
     said = [line for line in done.stderr.splitlines() if "left empty" in line]
-    assert f"{path}, line 2: has one side only; its line is left empty" in said[0]
+    assert f"{path}, line 2: has an empty side; its line is left empty" in said[0]
     assert f"{path}, line 3: its source has" in said[1]
     assert said[-1] == "mirada: 4 more lines left empty"
     assert done.returncode == 0
@@ -206,6 +206,8 @@ def test_what_words_rest_on_beside_attention(trained: TranslationModel, tmp_path
     given = run(*attend, "gradient", "--target", "the dog", "--layer", "0", "--head", "1").stdout
     assert [line.split()[0] for line in given.splitlines()[2:]] == ["the", "dog", "mean"]
     assert "--attribution magic: there are leave-out, gradient" in refused(*attend, "magic", code=2)
-    assert "--part encoder: does not go with --attribution" in refused(*attend, "gradient", "--part", "encoder", code=2)
+    assert "--part encoder: cannot be combined with --attribution" in refused(
+        *attend, "gradient", "--part", "encoder", code=2
+    )
     assert "--head 9: " in refused(*attend, "gradient", "--head", "9", code=2)
     assert ".html is not a kind of file" in refused(*attend, "gradient", "--out", tmp_path / "x.html", code=2)
