@@ -98,7 +98,7 @@ REFUSED: list[tuple[list[str], str]] = [
     (["attend", "el gato", "--target", "the cat", "--beam", "3"], "beam=3: a given translation is not searched for"),
     (["attend", "el gato", "--kind", "lines"], "--kind lines: is for pictures; give --out a file named .png"),
     (["attend", "el gato", "--kind", "lines", "--out", "x.json"], "--kind lines: is for pictures"),
-    (["attend", "el gato", "--attribution", "leave-out", "--words"], "--words: does not go with --attribution"),
+    (["attend", "el gato", "--attribution", "leave-out", "--words"], "--words: cannot be combined with --attribution"),
     (["trace", "el gato", "--path", "nope.*", "--out", "x.safetensors"], "path nope.*: the trace has no such tensor"),
     (["attend", "el gato", "--without", "encoder.1"], "without encoder.1: transformer has no Transformer la"),
     (["attend", "el gato", "--out", "x.bmp"], "--out x.bmp: .bmp is not a kind of file; use .png, .svg, .pdf, .html"),
