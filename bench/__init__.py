@@ -1,1 +1,1 @@
-"""Measurements side by side with a peer, each printing a ratio. Run one with `python -m bench NAME`, or all of them."""
+"""Benchmarks against peers, each printing a ratio. `python -m bench NAME` runs one; `bench/__main__.py` lists them."""

@@ -1,4 +1,4 @@
-"""Word alignments by a translator's attention, beside eflomal's, and what attention says of what a word rests on.
+"""Word alignments by a translator's attention, compared with eflomal's, and attention compared with attribution.
 
     python -m bench alignment transformer lstm --train train.tsv         # against the built-in corpus's gold alignments
     python -m bench alignment es-en --pairs pairs.tsv                    # real pairs: agreement with eflomal, no gold
@@ -6,11 +6,11 @@
 The bundles of the first form translate es → en of the built-in language, trained on `train.tsv` (`mirada corpus`).
 Layer, head and row are chosen on 200 pairs of another seed than the 1,000 that are scored: once by AER, once without
 gold alignments. eflomal (Östling & Tiedemann 2016; PyPI, installed into the benchmarks' own cache) learns from
-`train.tsv` and the pairs that are scored, reads the same words, lower-cased, and is made symmetric as our links are.
+`train.tsv` and the scored pairs, on the same words, lower-cased; its two directions are combined in the same way.
 
 AER is given with precision and recall. Where all links are sure, 1 − AER is F1 and is the same whichever of two
-alignments is taken for gold: so on real pairs it says how far two aligners are apart, not which is right. `ρ` is the
-mean rank correlation of a target word's attention with what leaving a word out, and gradient × input, say it rests on.
+alignments counts as gold: so on real pairs it says how far two aligners are apart, not which is right. `ρ` is the
+mean rank correlation of a target word's attention with two measures: leaving words out, and gradient × input.
 """
 
 from __future__ import annotations
@@ -192,7 +192,9 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("bundles", type=Path, nargs="+")
     parser.add_argument("--train", type=Path, help="the pairs that the bundles were trained on, for eflomal")
     parser.add_argument("--pairs", type=Path, help="real pairs, in any format that `mirada train` reads")
-    parser.add_argument("--sentences", type=int, default=15_000, help="the most real pairs that eflomal learns from")
+    parser.add_argument(
+        "--sentences", type=int, default=15_000, help="maximum number of real pairs that eflomal learns from"
+    )
     options = parser.parse_args(arguments)
     if options.pairs and options.train:
         sys.exit("--pairs and --train are for different comparisons; give one of them")

@@ -1,15 +1,15 @@
-"""Terms of a glossary in translations: how many are placed, and what it does to BLEU.
+"""Glossary terms in translations: how many are placed, and the effect on BLEU.
 
     python -m bench glossary en-pt test.tsv [--terms 200] [--sentences 1000] [--engine torch]
 
 The terms are taken from the test set: words that occur in one of its sentences only, whose translation in the reference
-the model's attention finds (each is the other's best). They are what the reference says, so BLEU may gain. "made up"
-puts an invented word in the place of each, in the glossary and in the reference: names and terms that no model knows.
+the model's attention finds (each is the other's best). They occur in the reference, so BLEU may improve. "made up"
+replaces each by an invented word, in the glossary and in the reference: names and terms that no model knows.
 
     free       no glossary
-    appended   the term after the free translation, where it lacks it
-    prefix     the term forced as the beginning of the translation, where the free one lacks it
-    replaced   the term in the place of the word that attends to it, and nothing else
+    appended   the term added to the end of the free translation, if it is missing
+    prefix     the term forced at the beginning of the translation, if it is missing in the free one
+    replaced   the term in place of the word that attends to it, and nothing else
     glossary   what `mirada translate --glossary` does
 """
 

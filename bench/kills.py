@@ -1,4 +1,4 @@
-"""Send 200 kill -9: every run resumes and ends like an undisturbed one, and an existing bundle stays usable.
+"""Send 200 kill -9: every run resumes and ends like an uninterrupted one, and an existing bundle stays usable.
 
 The moments are random: the first second of the process, the first writes to the folder, the writing of a checkpoint,
 the writing and moving of the bundle, or any. Every second run replaces a finished bundle (`--overwrite`); after each

@@ -1,4 +1,4 @@
-"""More from the data one has: back-translation, both directions, ensembles and distillation, beside a plain training.
+"""Back-translation, both directions, ensembles and distillation, compared with plain training on the same data.
 
     python -m bench more_data base --pairs es-en.train.tsv.gz --dev es-en.dev.tsv.gz --from es --to en --minutes 20
     python -m bench more_data reverse|back|both|ensemble|distilled|table …
@@ -11,7 +11,7 @@ variant say so. Every model has the same preset and the same number of subwords.
     back        the pairs and back-translated sentences (--mono, needs reverse); --sample for sampled ones
     both        one model of both directions
     ensemble    two models of half the time each, their probabilities averaged
-    distilled   a model of what the ensemble makes of the sources, beside the pairs (needs ensemble)
+    distilled   a model trained on the ensemble's translations of the sources and on the pairs (needs ensemble)
 
 The first half of the dev set chooses the weights, the second is the test set.
 """
@@ -36,9 +36,9 @@ def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench more_data")
     parser.add_argument("variant", choices=[*VARIANTS, "table"])
     parser.add_argument("--pairs", type=Path, help="TSV, plain or gzipped")
-    parser.add_argument("--dev", type=Path, help="TSV: its first half chooses, its second is scored")
+    parser.add_argument("--dev", type=Path, help="TSV: the first half is used for choices, the second is scored")
     parser.add_argument("--mono", type=Path, help="TSV whose first column is text in the target language")
-    parser.add_argument("--sentences", type=int, default=30_000, help="how many of them")
+    parser.add_argument("--sentences", type=int, default=30_000, help="number of sentences to use")
     parser.add_argument("--from", dest="source", default="es")
     parser.add_argument("--to", dest="target", default="en")
     parser.add_argument("--minutes", type=float, default=10)

@@ -1,4 +1,4 @@
-"""Mutation testing: small faults are put into the code, one at a time, and the tests that know it have to notice.
+"""Mutation testing: put small faults into the code, one at a time, and check that its tests notice.
 
     python -m bench mutants                                         every file below, all mutants: hours
     python -m bench mutants --sample 40 --seed 1                    forty of each file, drawn at random
@@ -284,10 +284,10 @@ def survivors(chosen: list[Mutant], tests: list[str], jobs: int) -> list[Mutant]
 
 def main(arguments: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench mutants", description="Do the tests notice small faults?")
-    parser.add_argument("files", nargs="*", default=list(TESTS), help="those to mutate (default: all)")
-    parser.add_argument("--sample", type=int, help="so many mutants of each file, drawn at random (default: all)")
-    parser.add_argument("--seed", type=int, default=0, help="of the draw")
-    parser.add_argument("--jobs", type=int, default=1, help="mutants that run at the same time")
+    parser.add_argument("files", nargs="*", default=list(TESTS), help="files to mutate (default: all)")
+    parser.add_argument("--sample", type=int, help="number of random mutants per file (default: all)")
+    parser.add_argument("--seed", type=int, default=0, help="random seed")
+    parser.add_argument("--jobs", type=int, default=1, help="mutants to run in parallel")
     given = parser.parse_args(arguments)
     if unknown := [path for path in given.files if path not in TESTS]:
         parser.error(f"no tests are named for {', '.join(unknown)}; there are: {', '.join(TESTS)}")

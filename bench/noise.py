@@ -1,4 +1,4 @@
-"""Noise and structure that real text has and a clean test set lacks, added to pairs of a source and its reference.
+"""Adds noise and structure of real text to a clean test set, to pairs of a source and its reference.
 
 Each kind is a function of a pair and of what it may draw from; it alters the source, and the reference where a
 translator should do the same to its output. None means that the kind does not apply to the pair. What is drawn depends

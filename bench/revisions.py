@@ -1,4 +1,4 @@
-"""This tree beside an earlier revision of it: the same command in both, each in processes of its own."""
+"""Compare this tree with an earlier revision: run the same command in both, in separate processes."""
 
 from __future__ import annotations
 

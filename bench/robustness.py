@@ -1,4 +1,4 @@
-"""Translations of noisy and unusual input beside those of the clean test set it is made from.
+"""Translate noisy and unusual input, compared with the clean test set it is derived from.
 
     python -m bench robustness BUNDLE [BUNDLE …] TEST.tsv [--peer FOLDER] [--sentences 300] [--worst 3] [--json FILE]
 
@@ -203,11 +203,11 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("bundles", type=Path, nargs="+", metavar="BUNDLE")
     parser.add_argument("test", type=Path, metavar="TEST", help="pairs, as `mirada evaluate` takes them")
     parser.add_argument("--peer", type=Path, metavar="FOLDER", help="a model that bench/marian.py saved")
-    parser.add_argument("--sentences", type=int, default=300, help="how many of the test set are used")
+    parser.add_argument("--sentences", type=int, default=300, help="number of test sentences to use")
     parser.add_argument("--beam", type=int, default=5)
     parser.add_argument("--engine", default="auto", help="auto, torch or ctranslate2")
-    parser.add_argument("--worst", type=int, default=0, metavar="N", help="show so many translations of each kind")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there; it must not exist")
+    parser.add_argument("--worst", type=int, default=0, metavar="N", help="show the N worst translations of each kind")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows to this new file")
     options = parser.parse_args(arguments)
     if options.sentences < 1:
         parser.error("--sentences must be 1 or more")

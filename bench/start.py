@@ -95,13 +95,13 @@ def ratio(name: str, before: Sequence[Seconds], after: Sequence[Seconds]) -> Non
 
 def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench start")
-    parser.add_argument("pairs", type=Path, nargs="?", help="sentence pairs; else 50,000 of the built-in corpus")
+    parser.add_argument("pairs", type=Path, nargs="?", help="sentence pairs (default: 50,000 of the built-in corpus)")
     parser.add_argument("--from", dest="source", default="es")
     parser.add_argument("--to", dest="target", default="en")
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--beside", help="an earlier revision")
-    parser.add_argument("--bundle", type=Path, help="a translator; else one is trained for a few steps")
+    parser.add_argument("--bundle", type=Path, help="a translator (default: one trained for a few steps)")
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="mirada-bench-") as name:

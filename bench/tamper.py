@@ -335,10 +335,10 @@ def jobs(made: Path, names: list[str], ways: int, seed: int) -> Iterator[Job]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench tamper")
-    parser.add_argument("--ways", type=int, default=2000, help="for each kind of bundle and of run folder")
+    parser.add_argument("--ways", type=int, default=2000, help="ways to damage each kind of bundle and run folder")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--kinds", default=",".join(KINDS))
-    parser.add_argument("--case", help="one case again, as a failure names it: lstm/run/17")
+    parser.add_argument("--case", help="repeat one case, as named by a failure: lstm/run/17")
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     options, _ = parser.parse_known_args(sys.argv[2:])
     os.environ |= {"TOKENIZERS_PARALLELISM": "false", "OMP_NUM_THREADS": "1"}

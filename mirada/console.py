@@ -94,8 +94,8 @@ class Console:
             self.line(f"    {note}")
         command = summary["command"]
         headings = {
-            "excluded": "left out (line by line in excluded.tsv"
-            + f"; what changes it: `{command}`" * bool(command)
+            "excluded": "left out (listed in excluded.tsv"
+            + f"; `{command}` shows how to change this" * bool(command)
             + "):",
             "doubts": "kept, but worth a look" + f" (`{command}` shows where)" * bool(command) + ":",
         }
@@ -109,7 +109,7 @@ class Console:
         self._recent, self._began = [], None  # another training begins
         self.line(
             f"estimate: {f['parameters'] / 1e6:.1f} M parameters, {f['tokens_per_second']:,.0f} tokens/s, "
-            f"{duration(f['epoch_seconds'])} an epoch ({f['steps_per_epoch']:,} steps), "
+            f"{duration(f['epoch_seconds'])} per epoch ({f['steps_per_epoch']:,} steps), "
             f"{f['memory'] / 2**30:.1f} GiB of memory, {f['padding']:.1%} padding"
         )
 
@@ -132,7 +132,7 @@ class Console:
         shown = ", ".join(f"{name} {figure(value)}" for name, value in figures.items())
         remark = " (best so far)" if f["best"] else ""
         if f["patience"] and f["waited"]:
-            remark = f" (no improvement for {f['waited']:,} steps, stops after {f['patience']:,})"
+            remark = f" (no improvement for {f['waited']:,} steps; stops after {f['patience']:,})"
         self.line(f"{duration(f['seconds'])}, step {f['step']:,}: dev {shown}{remark}")
         if f["example"]:
             source, output, reference = f["example"]
@@ -156,7 +156,7 @@ class Console:
         if f.get("base"):
             before, after = f["base"]["before"], f["base"]["after"]
             name = next(iter(after["new"]))
-            self.line(f"{name:<15} before   now")
-            for part, title in (("new", "this dev set"), ("old", "the base's own")):
+            self.line(f"{name:<15} before after")
+            for part, title in (("new", "new dev set"), ("old", "base's dev set")):
                 if part in before:
                     self.line(f"{title:<15}{before[part][name]:>7.1f}{after[part][name]:>6.1f}")

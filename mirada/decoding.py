@@ -26,32 +26,32 @@ class DecodeConfig(Section):
     beam: int = Field(5, ge=1, le=256)
     """Hypotheses kept at each step; 1 is greedy."""
     n_best: int = Field(1, ge=1, le=256)
-    """How many of them to return."""
+    """Number of hypotheses to return."""
     length_penalty: float = Field(1.0, ge=0, le=10)
     """α in score = log p / length^α: 0 favours short translations, 1 ranks by the mean per token."""
     max_ratio: float = Field(3.0, gt=0, le=1000)
-    """The most tokens of a translation, as a multiple of its source's, plus 20; never more than the model's limit."""
+    """Maximum tokens of a translation, as a multiple of the source's, plus 20; never more than the model's limit."""
     sample: bool = False
-    """Sample from the probabilities instead of searching for the best."""
+    """Sample from the probabilities instead of using beam search."""
     temperature: float = Field(1.0, ge=0.01, le=100)
-    """Sample from p^(1/temperature): below 1 the likely tokens get likelier. For the likeliest, search with beam=1."""
+    """Sample from p^(1/temperature): below 1 favours likely tokens. To always take the likeliest, use beam=1."""
     top_k: int = Field(0, ge=0)
-    """Sample among the k likeliest tokens only; 0 is all."""
+    """Sample only from the k likeliest tokens; 0 means all."""
     top_p: float = Field(1.0, gt=0, le=1)
-    """Sample among the likeliest tokens that together have this probability."""
+    """Sample only from the likeliest tokens with this total probability."""
     seed: int = Field(0, ge=0, lt=2**63)
-    """The same sentence and seed give the same sample, whatever else is in the batch."""
+    """Random seed: the same sentence and seed give the same sample, whatever else is in the batch."""
     split: bool | None = None
-    """Translate each sentence of a text by itself, and one that is longer than most of the training set clause by
-    clause if that is more likely; false gives the model the whole text. Default: as the model was trained, on single
-    sentences or longer texts."""
+    """Translate each sentence of a text separately, and sentences longer than most of the training set in clauses if
+    that is more likely; false gives the model the whole text. Default: depends on whether the model was trained on
+    single sentences or longer texts."""
     spelling: bool = True
-    """Read a misspelt word of the source as the known one that it is meant for, where hardly any words are unknown."""
+    """Correct misspelt words of the source, if the training set covers nearly all words of the language."""
     words: bool = False
-    """Measure the probability of each word of a translation."""
+    """Compute the probability of each word of a translation."""
     recover: bool = True
-    """Search again where a translation repeats itself, reaches the length limit or lost a number, address, placeholder
-    or other span, and take a hypothesis without that fault."""
+    """Repeat the search if a translation repeats itself, reaches the length limit or has lost a number, address,
+    placeholder or other span, and use a hypothesis without that fault."""
 
     @model_validator(mode="after")
     def _n_best_fits(self) -> DecodeConfig:

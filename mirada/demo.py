@@ -44,16 +44,16 @@ def run(out: Path, minutes: float, threads: int | None, console: Console) -> Non
         overwrite=True,
         listen=console,
     )
-    console.line("\nsentences of the lecture notes, none of them in the training set:")
+    console.line("\nsentences from the lecture notes, none of which is in the training set:")
     for example in builtin.notes("es", "en"):
         output = model.translate(example.source).text
-        verdict = "right" if output in example.targets else f"expected: {example.targets[0]}"
+        verdict = "correct" if output in example.targets else f"expected: {example.targets[0]}"
         console.line(f"    {example.source} → {output}   ({verdict})")
-    console.line("\non 500 test sentences that are not in the training set:")
+    console.line("\nscores on 500 test sentences that are not in the training set:")
     console.line(model.evaluate(out / "test.tsv").as_text())
     look_inside(model, out, console)
     console.line(
-        f"all of it took {duration(time.monotonic() - began)}\n\n"
+        f"total time: {duration(time.monotonic() - began)}\n\n"
         f"next:\n"
         f'    mirada translate {out / "es-en"} "El perro negro no duerme."\n'
         f"    mirada neighbours {out / 'es-en'} perro mesa enero\n"
@@ -93,5 +93,5 @@ def look_inside(model: TranslationModel, out: Path, console: Console) -> None:
     page = model.explore(out / "translator.html", sentence=longest)
     console.line(
         f"\npictures: {model.path / 'curves.png'} (how it learned), {out / 'attention.png'} (what it looks at)\n"
-        f"the model itself, running in your browser: open {page.path} ({page.size / 1e6:.1f} MB, needs no network)"
+        f"to run the model in your browser, open {page.path} ({page.size / 1e6:.1f} MB, works offline)"
     )

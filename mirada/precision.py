@@ -95,10 +95,10 @@ def choose(wanted: str, network: nn.Module, rows: int, device: torch.device, nee
         return _refused(wanted, "a model that predicts numbers needs float32")
     if device.type == "cuda":
         if torch.cuda.is_bf16_supported(including_emulation=False):
-            return Choice("bfloat16", "this GPU computes in it")
-        return _refused(wanted, "this GPU does not compute in bfloat16")
+            return Choice("bfloat16", "supported by this GPU")
+        return _refused(wanted, "this GPU does not support bfloat16")
     if device.type != "cpu":
-        return _refused(wanted, f"bfloat16 is not tried on {device.type}")
+        return _refused(wanted, f"bfloat16 is not used on {device.type}")
     work = products(network, rows)
     if wanted == "auto" and sum(work.values()) < SMALL:
         return Choice("float32")

@@ -20,10 +20,10 @@ from mirada.training.config import TrainConfig
 
 MEANINGS = {
     "name": "The architecture; `mirada models` lists them.",
-    "heads": "Attention heads of each layer; the width is a multiple of them.",
-    "layers": "Layers, one on top of another.",
-    "encoder_layers": "Layers of the encoder.",
-    "decoder_layers": "Layers of the decoder.",
+    "heads": "Attention heads per layer; the width must be a multiple of it.",
+    "layers": "Number of layers.",
+    "encoder_layers": "Number of encoder layers.",
+    "decoder_layers": "Number of decoder layers.",
     "activation": "Activation function of the feed-forward layers.",
     "attention": "How the decoder attends to the source: by dot product, a bilinear form (general), or additively.",
 }

@@ -60,6 +60,7 @@ def test_commands_and_python(tmp_path: Path) -> None:
                 "documents",
                 "explore",
                 "look-inside",
+                "more-data",
                 "tasks",
                 "terminology",
                 "training",
@@ -80,7 +81,7 @@ def test_every_command_on_every_page_is_one_that_the_program_takes(page: str) ->
 
 
 def test_the_tree_names_what_there_is() -> None:
-    tree = README.split("## The tree")[1].split("```")[1]
+    tree = README.split("## The source tree")[1].split("```")[1]
     package = Path(__file__).parent.parent / "mirada"
     named = set(re.findall(r"\b(\w+(?:\.py|(?=/)))", tree))
     present = {path.name for path in package.iterdir()} - {"__pycache__", "py.typed", "__init__.py"}

@@ -43,31 +43,31 @@ def align(
     columns: cli.Columns = None,
     out: cli.Out = None,
     gold: Annotated[
-        Path | None, option(help="A gold alignment, a line a pair (0-0 1-2 3?3): print AER, precision and recall.")
+        Path | None, option(help="A gold alignment, one line per pair (0-0 1-2 3?3): print AER, precision and recall.")
     ] = None,
     heads: Annotated[
         bool, typer.Option("--heads", help="List how well each layer and head aligns, and which was chosen.")
     ] = False,
     by: Annotated[
-        str, typer.Option(help="What aligns: attention, or leave-out (better, and several times slower).")
+        str, typer.Option(help="Method: attention, or leave-out (better, but several times slower).")
     ] = "attention",
     layer: Annotated[
-        str | None, typer.Option(help="The layer, counted from 0, or mean.", show_default="what aligns best")
+        str | None, typer.Option(help="The layer, counted from 0, or mean.", show_default="the best one")
     ] = None,
     head: Annotated[
-        str | None, typer.Option(help="The head, counted from 0, or mean.", show_default="what aligns best")
+        str | None, typer.Option(help="The head, counted from 0, or mean.", show_default="the best one")
     ] = None,
     row: Annotated[
         str | None,
         typer.Option(
-            help="The attention that a token was chosen with (chosen), or of the token just fed-in.",
-            show_default="what aligns best",
+            help="The attention with which a token was chosen (chosen), or after it was fed in (fed-in).",
+            show_default="the best one",
         ),
     ] = None,
     links: Annotated[
         str | None,
         typer.Option(
-            help="target: one link a target word; both: those that are best both ways; either; grow: in between.",
+            help="target: one link per target word; both: best in both directions; either; grow: in between.",
             show_default="grow",
         ),
     ] = None,
@@ -75,15 +75,15 @@ def align(
         float | None, option(help="Link all words with at least this weight instead: 0.2", show_default=False)
     ] = None,
     word_breaks: Annotated[
-        str, typer.Option(help="Where words end: at spaces, or also at punctuation marks, words of their own.")
+        str, typer.Option(help="Where words end: spaces, or punctuation (punctuation marks are then separate words).")
     ] = "spaces",
     json_: cli.Json = False,
     threads: cli.Threads = None,
     device: cli.Device = None,
 ) -> None:
-    """Align the words of sentence pairs by a translator's attention: 0-0 1-2 …, a line a pair (Pharaoh's format).
+    """Align the words of sentence pairs by a translator's attention: 0-0 1-2 …, one line per pair (Pharaoh format).
 
-    A pair that cannot be aligned gives an empty line, and is reported, so that line n always belongs to pair n.
+    A pair that cannot be aligned is reported and gives an empty line, so that line n always belongs to pair n.
     """
     from mirada.tasks.translation.alignment import Aligner
     from mirada.tasks.translation.explaining import check_linking, choose
@@ -92,7 +92,7 @@ def align(
     check_new(out, "--out")
     check_linking(by, links, threshold, layer, head, row)
     if heads and by != "attention":
-        raise UsageError("--heads: is about attention; leave it out, or take --by attention")
+        raise UsageError("--heads: applies only to attention; leave it out, or use --by attention")
     model = load(bundle, device, threads, TranslationModel)
     aligner = Aligner(model, word_breaks, to)  # type: ignore[arg-type]  # refuses what it does not know
     places = _place(layer), _place(head)
@@ -203,7 +203,7 @@ class _Pairs:
             rows: Iterable[tuple[object, Gold | None]] = ((record, Gold()) for record in self.files)
         else:
             rows = zip_longest(self.files, read_gold(self.gold))
-        hint = "; its words end at punctuation, too? --word-breaks punctuation" if self.breaks == "spaces" else ""
+        hint = "; if its words end at punctuation, too: --word-breaks punctuation" if self.breaks == "spaces" else ""
         for number, (record, gold) in enumerate(rows, 1):
             if record is None or gold is None:
                 raise self._unequal(number - 1)
@@ -224,7 +224,7 @@ class _Pairs:
         pairs, alignments = sum(1 for _ in self.files), sum(1 for _ in lines(self.gold))
         return DataError(
             f"{shown_path(self.gold)}: has {counted(alignments, 'line')}, and {self.files} has "
-            f"{counted(pairs, 'pair')}; line n of the one must belong to pair n of the other"
+            f"{counted(pairs, 'pair')}; line n must belong to pair n"
         )
 
     def pairs(self) -> Iterator[Pair | None]:
@@ -249,4 +249,4 @@ class _Pairs:
         for problem in self._problems[:NAMED]:
             say(f"mirada: {problem}; its line is left empty")
         if len(self._problems) > NAMED:
-            say(f"mirada: {counted(len(self._problems) - NAMED, 'more line')} left empty likewise")
+            say(f"mirada: {counted(len(self._problems) - NAMED, 'more line')} left empty")

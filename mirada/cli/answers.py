@@ -273,7 +273,7 @@ class _Partial(_Answers):
 
     def hint(self) -> str:
         kept = self.state.done and self._ours and not self._finished
-        return f", kept in {self.partial}; the same command continues it" if kept else ""
+        return f", kept in {self.partial}; run the same command to continue" if kept else ""
 
     def _save(self) -> None:
         with self._writing():
@@ -289,17 +289,18 @@ class _Partial(_Answers):
                 raise ValueError
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             raise UsageError(
-                f"--out {self.out}: {self.partial} is in the way, and no record says what it is; delete or rename it"
+                f"--out {self.out}: {self.partial} is in the way, and there is no record of what it is; "
+                "delete or rename it"
             ) from None
         self.state = state
         others = [key for key in {**self.job, **job} if self.job.get(key) != job.get(key)]
         if others:
             raise self._other(f"another {others[0]}")
         if self.partial.stat().st_size < state.size:
-            raise UsageError(f"--out {self.out}: {self.partial} was altered since; delete it to begin again")
+            raise UsageError(f"--out {self.out}: {self.partial} was modified; delete it to start over")
 
     def _other(self, what: str) -> UsageError:
         return UsageError(
-            f"--out {self.out}: {self.partial} has {self.state.done:,} answers to {what}; finish it with the command "
-            "that began it, delete it, or choose another name"
+            f"--out {self.out}: {self.partial} has {self.state.done:,} results for {what}; finish it with the command "
+            "that started it, delete it, or choose another name"
         )

@@ -100,17 +100,15 @@ app = Program(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Bundle = Annotated[Path, argument(help="The bundle: a directory that `mirada train --out` wrote.")]
+Bundle = Annotated[Path, argument(help="The bundle: a directory written by `mirada train --out`.")]
 Pairs = Annotated[
     list[Path] | None,
     argument(
-        help="Data files of the task: sentence pairs (TSV, CSV, TMX, PO, …), a table, a text, a folder of images."
+        help="Data files for the task: sentence pairs (TSV, CSV, TMX, PO, …), a table, text, or a folder of images."
     ),
 ]
-SourceFile = Annotated[Path | None, option(help="A file of source sentences, one per line; requires --target.")]
-TargetFiles = Annotated[
-    list[Path] | None, option(help="A file of their translations, one per line; requires --source.")
-]
+SourceFile = Annotated[Path | None, option(help="Source sentences, one per line; requires --target.")]
+TargetFiles = Annotated[list[Path] | None, option(help="Their translations, one per line; requires --source.")]
 Texts = Annotated[
     list[str] | None, argument(help="Texts (for image models: image files or .npz); default: lines of stdin.")
 ]
@@ -118,7 +116,7 @@ File = Annotated[Path | None, option(help="Read the lines of this file.")]
 Out = Annotated[Path | None, typer.Option(help="Write to this new file.", show_default="standard output")]
 Threads = Annotated[
     int | None,
-    typer.Option(help="CPU threads to use.", show_default="what is fastest"),
+    typer.Option(help="CPU threads to use.", show_default="the fastest number"),
 ]
 Device = Annotated[str | None, typer.Option(help="Device to compute on: auto, cpu, cuda, …", show_default="auto")]
 From = Annotated[str | None, option("--from", help="Source language: es")]
@@ -132,39 +130,42 @@ Task = Annotated[
     ),
 ]
 Architecture = Annotated[
-    str | None, typer.Option(help="The architecture (see `mirada models`).", show_default="by the task: transformer, …")
+    str | None,
+    typer.Option(help="The architecture (see `mirada models`).", show_default="depends on the task: transformer, …"),
 ]
 DevSet = Annotated[
     list[Path] | None,
-    typer.Option(help="The dev set; for two files, give it twice.", show_default="a part is held out"),
+    typer.Option(help="The dev set; give the option twice for two files.", show_default="held out of the data"),
 ]
 Epochs = Annotated[int | None, option(help="Train for this many passes over the data.")]
 Steps = Annotated[int | None, option(help="Train for this many optimizer steps.")]
 Seed = Annotated[
     int | None,
-    typer.Option(help="Seed of all random numbers: data order, initial weights, dropout.", show_default="1"),
+    typer.Option(help="Random seed for data order, initial weights and dropout.", show_default="1"),
 ]
 Columns = Annotated[str | None, option("--columns", "--column", help="Columns by name or number: --columns es,en")]
 Set = Annotated[
     list[str] | None, option("--set", help="Change a setting (see `mirada settings`): --set train.lr=0.001")
 ]
-AsText = Annotated[bool, typer.Option("--as-text", help="Read --file as lines of text whatever its format.")]
+AsText = Annotated[bool, typer.Option("--as-text", help="Read --file as lines of text, whatever its format.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, one line per result.")]
 Beam = Annotated[int | None, typer.Option(help="Beam size: hypotheses kept at each step.", show_default="5")]
 NBest = Annotated[int | None, typer.Option(help="Print this many hypotheses with scores.", show_default="1")]
 Without = Annotated[
     str | None,
     option(
-        help="Switch parts off (a list with commas): scale, future_mask, positions, encoder.0.add_self, "
+        help="Switch parts off (separated by commas): scale, future_mask, positions, encoder.0.add_self, "
         "decoder.1.cross.2, encoder.3, …"
     ),
 ]
 Temperature = Annotated[
     float | None,
-    typer.Option(help="Sampling temperature: below 1 likely tokens get likelier, above 1 less so.", show_default="1"),
+    typer.Option(
+        help="Sampling temperature: below 1 favours likely tokens, above 1 gives more variety.", show_default="1"
+    ),
 ]
-TopK = Annotated[int | None, option(help="Sample among the k likeliest tokens only.")]
-TopP = Annotated[float | None, option(help="Sample among the likeliest tokens with this total probability only.")]
+TopK = Annotated[int | None, option(help="Sample only from the k likeliest tokens.")]
+TopP = Annotated[float | None, option(help="Sample only from the likeliest tokens with this total probability.")]
 SampleSeed = Annotated[int | None, typer.Option(help="Random seed for sampling.", show_default="0")]
 
 _verbosity = NORMAL

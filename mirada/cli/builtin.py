@@ -18,14 +18,14 @@ MOST_IMAGES = 1_000_000
 
 @app.command(panel=DATA)
 def corpus(
-    languages: Annotated[str, typer.Argument(help="es-en, pt-es, …: from Spanish, English, Portuguese to another.")],
+    languages: Annotated[str, typer.Argument(help="The direction: es-en, pt-es, … (Spanish, English, Portuguese).")],
     out: Annotated[Path, option(help="The TSV file to write: source, tab, all translations.")],
-    pairs: Annotated[int, typer.Option(help="How many pairs to write.")] = 10_000,
-    seed: Annotated[int, typer.Option(help="Random seed: another one gives other sentences.")] = 0,
+    pairs: Annotated[int, typer.Option(help="Number of pairs.")] = 10_000,
+    seed: Annotated[int, typer.Option(help="Random seed; each gives different sentences.")] = 0,
     part: Annotated[str, typer.Option(help="The split to write: training or test (disjoint).")] = "training",
     alignments: Annotated[Path | None, option(help="Write word alignments to this file: 0-0 1-2 …")] = None,
 ) -> None:
-    """Write sentence pairs of the built-in language to a file, with word alignments if wanted."""
+    """Write sentence pairs of the built-in corpus to a file, optionally with word alignments."""
     from mirada import builtin
 
     for path, name in ((out, "--out"), (alignments, "--alignments")):
@@ -42,10 +42,10 @@ def corpus(
 @app.command(panel=TRAIN)
 def demo(
     out: Annotated[Path, typer.Option(help="The directory to write to.")] = Path("demo"),
-    minutes: Annotated[float, typer.Option(help="Train for this long, everything included.")] = 4.0,
+    minutes: Annotated[float, typer.Option(help="Total time in minutes.")] = 4.0,
     threads: Threads = None,
 ) -> None:
-    """Train Spanish → English on the built-in corpus, translate, evaluate, draw attention; about four minutes."""
+    """Train Spanish → English on the built-in corpus, translate, evaluate, draw attention (about four minutes)."""
     from mirada import demo as script
     from mirada.console import Console
 
@@ -55,14 +55,14 @@ def demo(
 
 @app.command(panel=DATA)
 def shapes(
-    out: Annotated[Path, option(help="The folder to write; with --moving, an .npz file.")],
+    out: Annotated[Path, option(help="The folder to write; an .npz file with --moving.")],
     moving: Annotated[bool, typer.Option("--moving", help="Write videos, labelled with their direction.")] = False,
     language: Annotated[str, typer.Option(help="Language of the captions: es, en, pt.")] = "es",
-    count: Annotated[int, typer.Option(help="How many images or videos to write.")] = 3000,
+    count: Annotated[int, typer.Option(help="Number of images or videos.")] = 3000,
     part: Annotated[str, typer.Option(help="The split to write: training or test (disjoint).")] = "training",
-    seed: Annotated[int, typer.Option(help="Random seed: another one gives other images.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed; each gives different images.")] = 0,
 ) -> None:
-    """Write the built-in images of shapes with their captions, or videos of moving shapes."""
+    """Write built-in images of shapes with captions, or videos of moving shapes."""
     check_new(out, "--out")
     if not 1 <= count <= MOST_IMAGES:
         raise UsageError(f"--count {count}: must be from 1 to {MOST_IMAGES:,}")
@@ -80,7 +80,7 @@ def _write_scenes(out: Path, language: str, count: int, part: str, seed: int) ->
     found = scenes.scenes(language, part, count, seed)
     with new_directory(out) as folder:
         written = scenes.write(found, folder)
-    note(f"wrote {counted(written, 'image')} and their captions, {out / 'scenes.tsv'}")
+    note(f"wrote {counted(written, 'image')} and their captions: {out / 'scenes.tsv'}")
 
 
 def _write_videos(out: Path, count: int, part: str, seed: int) -> None:
@@ -89,8 +89,8 @@ def _write_videos(out: Path, count: int, part: str, seed: int) -> None:
     from mirada.builtin.shapes import moving_shapes
 
     if out.suffix != ".npz":
-        raise UsageError(f"--out {out}: videos go into one file; call it {out}.npz")
+        raise UsageError(f"--out {out}: videos are written to one file; name it {out}.npz")
     videos, labels = moving_shapes(count, 2 * seed + (part == "test"))
     with new_binary(out, "--out") as sink:
         np.savez(sink, images=videos, labels=labels)
-    note(f"wrote {counted(count, 'video')} and the way each shape moves, {out}")
+    note(f"wrote {counted(count, 'video')} and the direction each shape moves in: {out}")

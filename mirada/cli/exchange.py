@@ -19,7 +19,7 @@ def import_(
     ],
     out: Annotated[Path | None, option(help="The directory to write the bundle to.")] = None,
 ) -> None:
-    """Convert a published checkpoint in Hugging Face's layout into a bundle; no code in it is run."""
+    """Convert a published checkpoint in Hugging Face layout into a bundle, without running any code in it."""
     from mirada.bundle import read_card
     from mirada.exchange import import_checkpoint
     from mirada.tasks import find
@@ -36,14 +36,14 @@ def import_(
 @app.command(panel=EXCHANGE)
 def export(
     bundle: Bundle,
-    format: Annotated[str | None, option(help="What to write: huggingface or ctranslate2.")] = None,
+    format: Annotated[str | None, option(help="Format: huggingface or ctranslate2.")] = None,
     out: Annotated[Path | None, option(help="The new directory to write to.")] = None,
     quantize: Annotated[
         str | None,
-        typer.Option(help="For ctranslate2: weights as int8, int16 or bfloat16.", show_default="float32"),
+        typer.Option(help="For ctranslate2: quantize weights to int8, int16 or bfloat16.", show_default="float32"),
     ] = None,
 ) -> None:
-    """Write a bundle for other toolkits: a checkpoint for transformers, or a model of CTranslate2."""
+    """Export a bundle for other toolkits: a checkpoint for transformers, or a CTranslate2 model."""
     from mirada.exchange import FORMATS, export_bundle
 
     if format is None:

@@ -15,15 +15,15 @@ from mirada.errors import UsageError
 @app.command(panel=LOOK)
 def explore(
     bundles: Annotated[
-        list[Path] | None, argument(help="The bundle; or two to compare, of the same task and languages.")
+        list[Path] | None, argument(help="The bundle; or two to compare, for the same task and languages.")
     ] = None,
     out: Annotated[Path | None, option(help="The HTML file to write.")] = None,
     sentence: Annotated[
-        str | None, typer.Option(help="The sentence to show at first.", show_default="one of the dev set")
+        str | None, typer.Option(help="The sentence to show first.", show_default="one of the dev set")
     ] = None,
     trace: Annotated[
         list[str] | None,
-        option(help="Record what the model computes for this sentence instead of its weights; may be repeated."),
+        option(help="Record the model's computation for this sentence, instead of its weights; can be repeated."),
     ] = None,
     precision: Annotated[
         str | None,
@@ -32,7 +32,7 @@ def explore(
         ),
     ] = None,
 ) -> None:
-    """Write one HTML file in which the model itself runs: look inside, switch off parts, without a network."""
+    """Write a single HTML file in which the model itself runs: look inside, switch parts off, offline."""
     from mirada import api
 
     if not bundles:

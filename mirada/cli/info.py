@@ -12,7 +12,7 @@ from mirada.cli.answers import formatted
 from mirada.cli.app import LOOK, TRAIN, Architecture, Bundle, Json, Task, app, argument, note, option, say
 from mirada.cli.predict import load
 
-Picture = Annotated[Path | None, option("--picture", help="Draw them to this PNG file.")]
+Picture = Annotated[Path | None, option("--picture", help="Draw the result to this PNG file.")]
 
 
 @app.command(panel=LOOK)
@@ -25,7 +25,7 @@ def info(bundle: Bundle, json_: Json = False) -> None:
 
 @app.command(panel=TRAIN)
 def models(
-    sizes: Annotated[bool, typer.Option("--sizes", help="List published models and their sizes instead.")] = False,
+    sizes: Annotated[bool, typer.Option("--sizes", help="List published models with their sizes instead.")] = False,
     json_: Json = False,
 ) -> None:
     """List the models that can be trained, with their year, formula, paper and tasks."""
@@ -69,18 +69,18 @@ def settings(
 @app.command(panel=LOOK)
 def neighbours(
     bundle: Bundle,
-    words: Annotated[list[str], argument(help="One word or several.")],
-    count: Annotated[int, typer.Option(help="Number of neighbours of each word.")] = 10,
-    side: Annotated[str, typer.Option(help="Whose embeddings, for a translator: source or target.")] = "source",
-    fragments: Annotated[bool, typer.Option("--fragments", help="List beginnings of words, too.")] = False,
+    words: Annotated[list[str], argument(help="One or more words.")],
+    count: Annotated[int, typer.Option(help="Number of neighbours per word.")] = 10,
+    side: Annotated[str, typer.Option(help="Embeddings to use, for a translator: source or target.")] = "source",
+    fragments: Annotated[bool, typer.Option("--fragments", help="List subwords, too.")] = False,
     picture: Picture = None,
     json_: Json = False,
 ) -> None:
-    """List the words whose embeddings are nearest to a word's."""
+    """List the words with the nearest embeddings."""
     model = load(bundle, None, None)
     embeddings = model.embeddings(side)
     if not fragments and embeddings.tokenizer.unit == "subwords" and embeddings.whole_words is None:
-        note("mirada: without its dev set the bundle does not tell words from fragments; both are listed")
+        note("mirada: the bundle has no dev set to tell whole words from fragments by; both are listed")
     for word in words:
         found = model.neighbours(word, count, side=side, fragments=fragments)
         for remark in found.notes:
@@ -97,7 +97,7 @@ def gradients(
     picture: Picture = None,
     json_: Json = False,
 ) -> None:
-    """Show how far back recurrent models learn: the gradient by distance, and W's largest singular value."""
+    """Show how far back recurrent models learn: the gradient by distance, and the largest singular value of W."""
     from mirada.inspection.gradients import draw_gradients
 
     found = [load(bundle, None, None).gradients(text) for bundle in bundles]

@@ -16,8 +16,8 @@ from mirada.cli.output import check_new
 from mirada.cli.predict import load, switched_off
 from mirada.errors import UsageError
 
-Text = Annotated[str, argument(help="One sentence; for a model of images the file of one.")]
-Target = Annotated[str | None, option(help="Look at this translation, or caption, instead of the model's own.")]
+Text = Annotated[str, argument(help="One sentence; for an image model, an image file.")]
+Target = Annotated[str | None, option(help="Use this translation or caption instead of the model's own.")]
 
 
 @app.command(panel=LOOK)
@@ -29,23 +29,24 @@ def attend(
         typer.Option(help="Write to this new file: .svg .png .pdf .html .json .npz.", show_default="a table"),
     ] = None,
     target: Target = None,
-    n_best: Annotated[int | None, typer.Option(help="Look at each of this many hypotheses.", show_default="1")] = None,
+    n_best: Annotated[int | None, typer.Option(help="Show this many hypotheses.", show_default="1")] = None,
     part: Annotated[
-        str | None, typer.Option(help="Which attention: encoder, decoder or cross.", show_default="cross if there is")
+        str | None,
+        typer.Option(help="Which attention: encoder, decoder or cross.", show_default="cross if there is one"),
     ] = None,
     layer: Annotated[int | None, typer.Option(help="One layer, counted from 0.", show_default="all")] = None,
     head: Annotated[int | None, typer.Option(help="One head, counted from 0.", show_default="all")] = None,
-    words: Annotated[bool, typer.Option("--words", help="Merge tokens to words.")] = False,
+    words: Annotated[bool, typer.Option("--words", help="Merge tokens into words.")] = False,
     kind: Annotated[
         str | None,
         typer.Option(
-            help="What a picture shows: heads (a map each), matrix (their average) or lines.", show_default="heads"
+            help="Type of picture: heads (one map each), matrix (their average) or lines.", show_default="heads"
         ),
     ] = None,
     attribution: Annotated[
         str | None,
         option(
-            help="Beside a translator's attention, what each word rests on: leave-out, gradient, or leave-out,gradient."
+            help="Also show what each word of a translation depends on: leave-out, gradient, or leave-out,gradient."
         ),
     ] = None,
     without: Without = None,
@@ -56,7 +57,7 @@ def attend(
 ) -> None:
     """Show what a model looks at: each token's attention in every layer and head, as a table, picture, page or data.
 
-    For a translation, it is the attention with which the model chose each token.
+    For a translation, this is the attention with which the model chose each token.
     """
     from mirada.inspection.drawing import check_kind
     from mirada.inspection.saving import PICTURES, check_ending, files_of
@@ -93,7 +94,7 @@ def _check_alone(**options: Any) -> None:
     for name, given in options.items():
         if given is not None:
             said = "" if given is True else f" {given}"
-            raise UsageError(f"--{name.replace('_', '-')}{said}: does not go with --attribution; leave it out")
+            raise UsageError(f"--{name.replace('_', '-')}{said}: cannot be combined with --attribution; leave it out")
 
 
 def _attribute(
@@ -107,7 +108,7 @@ def _attribute(
     device: str | None,
     **options: Any,
 ) -> None:
-    """Show what each word of a translation rests on, beside the attention between words."""
+    """Show what each word of a translation depends on, next to the attention between words."""
     from mirada.inspection.attribution import check_ending, check_methods
     from mirada.tasks.translation.model import TranslationModel
 
@@ -135,7 +136,7 @@ def trace(
     ] = None,
     target: Target = None,
     path: Annotated[
-        list[str] | None, option(help='Record only tensors whose paths match: --path "decoder.*.cross.weights"')
+        list[str] | None, option(help='Record only tensors with matching paths: --path "decoder.*.cross.weights"')
     ] = None,
     gates: Annotated[
         Path | None, option(help="Draw the gates and states of an LSTM or GRU over time to this picture.")
@@ -150,9 +151,9 @@ def trace(
     threads: Threads = None,
     device: Device = None,
 ) -> None:
-    """Record every tensor of a forward pass by its path, in one file; or list them.
+    """Write every tensor of a forward pass to one file, by path; or list them.
 
-    What a model generates is replayed in one pass on the tokens it chose.
+    For a model that generates text, the tokens it chose are replayed in one pass.
     """
     from mirada.inspection.trace import check_ending
 

@@ -25,12 +25,16 @@ NewFile = Annotated[Path | None, option(help="The new file of pairs (TSV).")]
 
 @app.command(panel=DATA)
 def backtranslate(
-    bundle: Annotated[Path, argument(help="A translator of the opposite direction: en-es, to train es-en.")],
-    files: Annotated[list[Path], argument(help="Text in the target language, a sentence a line, plain or gzipped.")],
+    bundle: Annotated[Path, argument(help="A translator for the opposite direction: en-es, to train es-en.")],
+    files: Annotated[
+        list[Path], argument(help="Text in the target language, one sentence per line, plain or gzipped.")
+    ],
     out: NewFile = None,
     to: cli.Into = None,
     beam: cli.Beam = None,
-    sample: Annotated[bool, option("--sample", help="Sample instead of beam search: more varied sources.")] = False,
+    sample: Annotated[
+        bool, option("--sample", help="Sample instead of using beam search: more varied sources.")
+    ] = False,
     temperature: cli.Temperature = None,
     top_k: cli.TopK = None,
     top_p: cli.TopP = None,
@@ -38,10 +42,10 @@ def backtranslate(
     threads: cli.Threads = None,
     device: cli.Device = None,
 ) -> None:
-    """Make pairs of monolingual text: its translation as a synthetic source, the text itself as the target.
+    """Back-translate monolingual text: write pairs with its translation as synthetic source and the text as target.
 
-    `mirada train pairs.tsv more.tsv` learns from both, with a tag before synthetic sources. Interrupted, the same
-    command continues.
+    `mirada train pairs.tsv more.tsv` learns from both, with a tag before synthetic sources. After an interruption, the
+    same command continues.
     """
     from mirada.data import language
     from mirada.data.foreign import refuse_foreign
@@ -52,7 +56,7 @@ def backtranslate(
         try:
             refuse_foreign(file)
         except UsageError as error:
-            raise UsageError(str(error).removeprefix("--file ").partition(", or take its lines")[0]) from None
+            raise UsageError(str(error).removeprefix("--file ").partition(", or read its lines")[0]) from None
     _check_out(out, "more.tsv")
     model = load(bundle, device, threads, TranslationModel)
     decode: dict[str, Any] = {"beam": beam, "sample": sample or None, "temperature": temperature}
@@ -61,7 +65,7 @@ def backtranslate(
     way = _direction(model, to, some)
     source, target = model.directions.pair(way)
     if other := language.other_than(source, some):
-        say(f"mirada: {files[0]}: looks like {other}, and {bundle} translates from {source}")
+        say(f"mirada: {files[0]}: looks like {other}, but {bundle} translates from {source}")
     names = (target, source) if source and target else ("source", "target")
     _make(model, bundle, lambda: monolingual(files), out, names, way, decode, backward=True)
 
@@ -72,16 +76,16 @@ def distill(
     pairs: Annotated[list[Path], argument(help="Sentence pairs, in any format that `train` reads.")],
     out: NewFile = None,
     to: cli.Into = None,
-    originals: Annotated[bool, option("--originals", help="Write the pairs themselves, too.")] = False,
+    originals: Annotated[bool, option("--originals", help="Also write the original pairs.")] = False,
     columns: cli.Columns = None,
     beam: cli.Beam = None,
     threads: cli.Threads = None,
     device: cli.Device = None,
 ) -> None:
-    """Make pairs of what a teacher translates: the sources of pairs, and its translations as targets.
+    """Write pairs to train a smaller model on: the sources of pairs, with a teacher's translations as targets.
 
-    A small model that is trained on them comes closer to the teacher than one trained on the pairs. Interrupted, the
-    same command continues.
+    A small model comes closer to the teacher when it is trained on these than on the original pairs. After an
+    interruption, the same command continues.
     """
     from mirada import config as configuration
     from mirada.data.sources import DataConfig, data_settings

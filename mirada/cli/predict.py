@@ -79,7 +79,9 @@ def _command(verb: str) -> Callable[..., None]:
         for name, value in options.items():
             if name not in known and value != own[name].default:
                 option = f"--{name.replace('_', '-')}"
-                raise UsageError(f"{option}: {bundle} is a model for {task}, which has no such option; leave it out")
+                raise UsageError(
+                    f"{option}: {bundle} is a model for {task}, which does not have this option; leave it out"
+                )
         wanted = {name: value for name, value in options.items() if name in known}
         model = load(bundle, device, threads)
         answer(given, out, job_of(verb, bundle, **wanted), lambda lines: function(model, lines, **wanted), json_)

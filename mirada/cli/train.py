@@ -47,17 +47,19 @@ def train(
     target: cli.TargetFiles = None,
     from_: cli.From = None,
     to: cli.To = None,
-    direction: Annotated[
-        str | None, option(help="both: one model that translates from either language into the other.")
-    ] = None,
+    direction: Annotated[str | None, option(help="both: train one model that translates in both directions.")] = None,
     columns: cli.Columns = None,
     base: Annotated[Path | None, option(help="Fine-tune this bundle on the data.")] = None,
     model: cli.Architecture = None,
     preset: Annotated[
-        str | None, typer.Option(help="Model size: tiny, small, base, big, auto.", show_default="auto: by the budget")
+        str | None,
+        typer.Option(help="Model size: tiny, small, base, big, auto.", show_default="auto: depends on the budget"),
     ] = None,
     minutes: Annotated[
-        float | None, typer.Option(help="Train for this long, all in all.", show_default="until it stops improving")
+        float | None,
+        typer.Option(
+            help="Total time in minutes, with preparation and scoring.", show_default="until it stops improving"
+        ),
     ] = None,
     epochs: cli.Epochs = None,
     steps: cli.Steps = None,
@@ -68,12 +70,12 @@ def train(
     device: cli.Device = None,
     precision: Annotated[
         str | None,
-        typer.Option(help="Arithmetic: float32, bfloat16 or auto.", show_default="auto: what is faster here"),
+        typer.Option(help="Precision: float32, bfloat16 or auto.", show_default="auto: the faster one here"),
     ] = None,
-    resume: Annotated[Path | None, option(help="Resume the training in this bundle.")] = None,
+    resume: Annotated[Path | None, option(help="Resume the training run in this bundle.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the bundle at --out.")] = False,
 ) -> None:
-    """Train a model from files (a translator, unless --task is given), or resume an interrupted training."""
+    """Train a model from files (a translator, unless --task is given), or resume an interrupted training run."""
     from mirada import api
     from mirada.console import Console
 
@@ -109,18 +111,22 @@ def check(
     task: cli.Task = None,
     source: cli.SourceFile = None,
     target: cli.TargetFiles = None,
-    dev: Annotated[list[Path] | None, option(help="The dev set, to find what training has of it.")] = None,
-    test: Annotated[list[Path] | None, option(help="The test set, to find what training has of it.")] = None,
+    dev: Annotated[list[Path] | None, option(help="The dev set, to look for overlap with the data.")] = None,
+    test: Annotated[list[Path] | None, option(help="The test set, to look for overlap with the data.")] = None,
     from_: cli.From = None,
     to: cli.To = None,
     columns: cli.Columns = None,
     set_: cli.Set = None,
     list_: Annotated[
-        Path | None, typer.Option("--list", help="List what is left out: file, line, reason, the reason in words.")
+        Path | None,
+        typer.Option("--list", help="Write everything left out to this file: file, line, reason, the reason in words."),
     ] = None,
     json_: cli.Json = False,
 ) -> None:
-    """Say what is wrong with the data, and what training would do about it; exit code 1 if it would refuse the data."""
+    """Check data before training: what is wrong, and what training would do about it.
+
+    The exit code is 1 if training would refuse the data.
+    """
     from mirada import api
     from mirada.console import Console
 
@@ -148,10 +154,10 @@ def compare(
         str | None,
         typer.Option(
             help="The models, separated by commas (see `mirada models`).",
-            show_default="by the task: seq2seq-lstm,seq2seq-lstm+additive,transformer; bag,lstm,transformer; …",
+            show_default="depends on the task: seq2seq-lstm,seq2seq-lstm+additive,transformer; …",
         ),
     ] = None,
-    out: Annotated[Path | None, option(help="The directory to write the report and the bundles to.")] = None,
+    out: Annotated[Path | None, option(help="The directory to write the report and bundles to.")] = None,
     dev: cli.DevSet = None,
     source: cli.SourceFile = None,
     target: cli.TargetFiles = None,
@@ -159,7 +165,7 @@ def compare(
     to: cli.To = None,
     columns: cli.Columns = None,
     preset: Annotated[str, typer.Option(help="Model size: tiny, small, base, big.")] = "tiny",
-    minutes: Annotated[float | None, option(help="Train each model for this long.")] = None,
+    minutes: Annotated[float | None, option(help="Minutes of training for each model.")] = None,
     epochs: cli.Epochs = None,
     steps: cli.Steps = None,
     set_: cli.Set = None,

@@ -10,23 +10,23 @@ from pathlib import Path
 from mirada.data.text import StrPath, faults_named, opened, shown_path
 from mirada.errors import UsageError
 
-_COLUMN = "save the column of its texts as a text file, one a line"
+_COLUMN = "save the column of its texts as a text file, one per line"
 _PANDOC = "convert it to text first: `pandoc -t plain --wrap=none {name} -o {text}`"
 _EXPORT = "save it as plain text (UTF-8) first"
-_SPOKEN = "save the spoken lines as a text file, one a line"
-_JSON = "save its texts as a text file, one a line: `jq -r .text {name} > {text}`"
-_MARKUP = "save its texts as a text file, one a line"
-_STRINGS = "convert it to a gettext catalog (.po), which can be filled"
+_SPOKEN = "save the spoken lines as a text file, one per line"
+_JSON = "save its texts as a text file, one per line: `jq -r .text {name} > {text}`"
+_MARKUP = "save its texts as a text file, one per line"
+_STRINGS = "convert it to a gettext catalog (.po), which can be filled in"
 
 _KINDS = {
     "po": ("a gettext catalog", _MARKUP),
     "tmx": ("a translation memory (TMX)", _MARKUP),
-    "xliff": ("XLIFF", "convert it to a gettext catalog, which can be filled: `xliff2po {name} {catalog}`"),
-    "mo": ("a compiled catalog", "make a .po of it, which can be filled: `msgunfmt {name} -o {catalog}`"),
+    "xliff": ("XLIFF", "convert it to a gettext catalog, which can be filled in: `xliff2po {name} {catalog}`"),
+    "mo": ("a compiled catalog", "convert it to a .po, which can be filled in: `msgunfmt {name} -o {catalog}`"),
     "csv": ("a table (CSV)", _COLUMN),
     "tsv": ("a table (TSV)", "save the column of its texts as a text file: `cut -f 1 {name} > {text}`"),
     "json": ("JSON", _JSON),
-    "jsonl": ("JSON, an object a line (JSONL)", _JSON),
+    "jsonl": ("JSON, one object per line (JSONL)", _JSON),
     "yaml": ("YAML", _MARKUP),
     "srt": ("subtitles (SRT)", _SPOKEN),
     "vtt": ("subtitles (WebVTT)", _SPOKEN),
@@ -122,5 +122,5 @@ def refuse_foreign(path: Path, *, allowed: tuple[str, ...] = ()) -> None:
     stem = name.removesuffix(".gz").removesuffix(Path(name.removesuffix(".gz")).suffix)
     names = {"name": name, "text": f"{stem}.txt", "catalog": f"{stem}.po"}
     advice = hint.format(**{key: shlex.quote(value) for key, value in names.items()})
-    lines = "" if kind in _BINARY else ", or take its lines as they are: --as-text"
+    lines = "" if kind in _BINARY else ", or read its lines as text: --as-text"
     raise UsageError(f"--file {name}: is {what}, not lines of text; {advice}{lines}")

@@ -90,7 +90,7 @@ class LabelledPreparation(Preparation[Example]):
         if new:
             shown = ", ".join(shown_text(label) for label in new[:5]) + ", …" * (len(new) > 5)
             self.report.notes.append(
-                f"the base does not know the label{'s' * (len(new) > 1)} {shown}: its output is learned again"
+                f"the base does not know the label{'s' * (len(new) > 1)} {shown}: its output layer is trained anew"
             )
         self.labels = known if known and not new else found
         if (new or known is None) and len(found) < 2:

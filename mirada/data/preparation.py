@@ -147,8 +147,8 @@ class Preparation(Generic[Example]):
         for record in source:
             if reason := self.fault(record):
                 raise DataError(
-                    f"{shown_path(record.file)}, line {record.line}: {self.in_words(reason)}; a dev or test set is "
-                    "read whole: correct it, or take it out"
+                    f"{shown_path(record.file)}, line {record.line}: {self.in_words(reason)}; a dev or test set "
+                    "must be usable as a whole: correct it, or remove it"
                 )
             examples.append(self.example(record))
         if not examples:

@@ -121,7 +121,7 @@ class QualityReport:
                         for file, line, text in finding.examples
                     ]
         if not self.findings:
-            out.append("nothing wrong was found")
+            out.append("no problems found")
         return "\n".join(out)
 
 

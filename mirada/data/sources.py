@@ -26,9 +26,9 @@ class DataSection(Section):
     files: tuple[str, ...] = ()
     """Files to learn from, plain or gzipped."""
     dev: tuple[str, ...] = ()
-    """The dev set, likewise. Held out of the data when not given."""
+    """The dev set, in the same format. By default, part of the data is held out."""
     hold_out: float = Field(0.1, gt=0, lt=1)
-    """The share of the data to hold out when there is no dev file."""
+    """The share of the data to hold out if there is no dev set."""
 
     @model_validator(mode="after")
     def _given(self) -> Self:
@@ -50,11 +50,11 @@ class TableSection(TextSection):
     columns: tuple[str, ...] = ()
     """Columns or keys to read, by name or by number from 1, in the order that the task expects."""
     format: str | None = None
-    """The format of files whose name does not tell: tsv, csv, jsonl, tmx, po, mo, or one of another package."""
+    """The format of files with an ambiguous name: tsv, csv, jsonl, tmx, po, mo, or one added by another package."""
     quotes: bool = True
-    """Whether quotes hold a CSV cell together; false takes them for characters like others."""
+    """Whether quotes enclose CSV cells; false treats them as ordinary characters."""
     header: bool | Literal["auto"] = "auto"
-    """Whether the first row of a table names its columns; auto finds out, and says so."""
+    """Whether the first row of a table names its columns; auto detects it, and reports what it found."""
 
     @property
     def wanted(self) -> Wanted:
@@ -69,30 +69,31 @@ class DataConfig(TableSection):
     needs = "a file of sentence pairs, or --source and --target files"
 
     files: tuple[str, ...] = ()
-    """Files of sentence pairs (TSV, CSV, JSONL, TMX, PO, MO, plain or gzipped), or folders of them."""
+    """Files of sentence pairs (TSV, CSV, JSONL, TMX, PO, MO, plain or gzipped), or folders of such files."""
     source: str | None = None
     """A file of source sentences, with `target` beside it."""
     target: tuple[str, ...] = ()
     """The translations of `source`, line by line; more than one file gives several translations of each line."""
     dev: tuple[str, ...] = ()
-    """The dev set: one file of pairs, or a source file and its translations. Held out of the data when not given."""
+    """The dev set: one file of pairs, or a source file and its translations. By default, part of the data is held
+    out."""
     hold_out: int = Field(1000, ge=1, le=100_000)  # pairs, where others have a share
-    """Pairs to hold out when there is no dev file (at most a twentieth of the data)."""
+    """Pairs to hold out if there is no dev set; at most a twentieth of the data."""
     max_tokens: int = Field(100, ge=4)
-    """Pairs with more tokens than this on a side are left out of training."""
+    """Pairs with more tokens than this on either side are left out of training."""
     source_language: str | None = None
     """The ISO 639 code of the source language (es, pt-BR, nah)."""
     target_language: str | None = None
     """The ISO 639 code of the target language."""
     mask: bool = True
-    """Whether numbers, addresses, placeholders, tags, emoji and unseen names are hidden from the model behind markers,
-    which it learns to copy, where the data has enough of them to learn it from (subwords only)."""
+    """Whether numbers, addresses, placeholders, tags, emoji and unseen names are replaced by markers that the model
+    learns to copy, if the data has enough of them to learn from (subwords only)."""
     direction: Literal["forward", "both"] = "forward"
-    """both: one model that translates from the source language into the target language and back."""
+    """both: train one model that translates in both directions."""
     fuzzy: bool = False
-    """Whether to learn from entries of gettext catalogs that are marked fuzzy."""
+    """Whether to train on entries of gettext catalogs that are marked fuzzy."""
     broken_files: Literal["refuse", "skip"] = "refuse"
-    """What to do about files of a folder that cannot be read: refuse the folder, or leave them out."""
+    """What to do about files in a folder that cannot be read: refuse the folder, or skip them."""
 
     @field_validator("source_language", "target_language")
     @classmethod
@@ -203,7 +204,7 @@ class PairFiles(Sources):
             opened = {file: reader for file, reader in opened.items() if not faults[file]}
         if broken and not (skip and opened):
             raise DataError(unreadable(folder, broken, _SKIP))
-        self.notes += [f"{folder}: passed over a file that cannot be read: {fault}" for fault in broken]
+        self.notes += [f"{folder}: skipped a file that cannot be read: {fault}" for fault in broken]
         self._folders |= dict.fromkeys(opened, folder)
         for file, reader in opened.items():
             self.add(file, reader)

@@ -143,7 +143,7 @@ class StreamBatches:
         if len(self.stream) < 2:
             raise DataError(
                 f"{self.stream.folder}: the text has {len(self.stream)} token{'s' * (len(self.stream) != 1)}; "
-                "to learn what comes next takes at least two, and thousands to be of use"
+                "training needs at least two, and thousands to be useful"
             )
         steps = len(self.stream) - 1
         self.rows = max(1, min(self.rows, steps // self.length))

@@ -119,7 +119,7 @@ class Survey:
         self.quality.notes += self.source.notes
         empty = [name for name, _ in opened if name not in usable]
         if usable & set(dict(opened)) and empty:
-            self.quality.notes.append(f"nothing to learn from in {', '.join(map(shown_path, empty))}")
+            self.quality.notes.append(f"no usable data in {', '.join(map(shown_path, empty))}")
 
     def column(self, number: int) -> npt.NDArray[Any]:
         """The keys of all records, as `Preparation.keys` gives them in that place."""

@@ -72,18 +72,18 @@ class TokenizerConfig(Section):
     """How text is cut into units."""
 
     unit: Unit = "subwords"
-    """What a token is: subwords, words, characters, or symbols (what stands between white space)."""
+    """What a token is: subwords, words, characters, or symbols (separated by white space)."""
     vocabulary: int | None = Field(None, ge=1, le=MAX_UNITS)
-    """How many units to learn. Unless given: subwords by the size of the corpus, words 30,000 at most, characters and
-    symbols all that occur."""
+    """Vocabulary size. Default: subwords depend on the size of the corpus, words are limited to 30,000, characters and
+    symbols include all that occur."""
     words_seen: int | None = Field(None, ge=1)
-    """Running words that training will see, where a budget in minutes limits them: then the vocabulary that is chosen
-    suits so many."""
+    """Running words that training will see, if a budget in minutes limits them; the default vocabulary size depends on
+    it."""
     lowercase: bool | None = None
-    """Make all letters small; unless given, words are lower-cased and nothing else is."""
+    """Lower-case the text. Default: only if tokens are words."""
     normalize: bool = True
-    """Read texts in Unicode's composed form (NFC), with plain spaces and without invisible characters, in training and
-    use; language modelling takes them as they are. A fine-tuned model does as its base."""
+    """Normalize texts in training and inference: Unicode NFC, plain spaces, no invisible characters. Off in language
+    modelling; a fine-tuned model keeps the setting of its base."""
     joint: bool = True
     """One vocabulary for both languages (needed for tied embeddings), or one each."""
 

@@ -43,8 +43,8 @@ def read_document(path: str | Path, options: Options = PLAIN, kind: str | None =
     kind = foreign(path) if kind is None else kind
     if kind not in formats():
         known = ", ".join(sorted(name for name in formats() if name))
-        raise UsageError(f"{path}: documents of this kind cannot be translated; there are: text, {known}")
+        raise UsageError(f"{path}: this document format is not supported; supported are text, {known}")
     one = formats()[kind]
     if options.columns and not one.columns:
-        raise UsageError(f"--columns {','.join(options.columns)}: is about tables (CSV, TSV, JSONL); leave it out")
+        raise UsageError(f"--columns {','.join(options.columns)}: applies to tables (CSV, TSV, JSONL); leave it out")
     return one.read(str(path), options)

@@ -287,9 +287,7 @@ class TextDocument:
         """The text with a translation in place of each segment."""
         for segment, translation in zip(self.segments, translations, strict=True):
             if self.markup and translation is not None and not inline.may_be_written(segment.text, translation):
-                raise DataError(
-                    f"{self.name}, {segment.place}: its translation has other tags than its text; put them right"
-                )
+                raise DataError(f"{self.name}, {segment.place}: its translation has different tags; correct them")
         starts = [block.start for block in self.blocks]
 
         def raw(start: int, end: int, after: int) -> str:

@@ -104,7 +104,7 @@ def _rows(source: Source) -> Iterator[tuple[int, int, dict[str, list[_Value]]]]:
                 f"{place}, column {fault.pos + 1}: not JSON: {fault.msg}: {shown_text(line[fault.pos :], 30)}"
             ) from None
         except RecursionError:
-            raise DataError(f"{place}: values inside of values, too deep to read") from None
+            raise DataError(f"{place}: values are nested too deeply") from None
         except ValueError as fault:  # a number that is too long, half of a character
             raise DataError(f"{place}: cannot be read ({fault}); correct it") from None
         if not isinstance(value, dict):

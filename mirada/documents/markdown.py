@@ -142,7 +142,7 @@ class _Blocks:
                     self._add(token.content, ranges, cell)
                 else:
                     line = source.line(self.lines[token.map[0]])
-                    self.notes.append(f"line {line}: its tabs are not understood, so it is left as it is")
+                    self.notes.append(f"line {line}: its tabs are not supported, so it is left unchanged")
 
     def _cell(self, content: str, cursor: int) -> tuple[list[tuple[int, int]], int]:
         """Where a table cell is, after those before it; its bars are escaped in the text."""

@@ -41,7 +41,7 @@ def read(path: str, options: Options) -> Document:
     """A translation memory, to be filled in the target language."""
     name = shown_path(path)
     if not options.source_language or not options.target_language:
-        raise UsageError(f"{name}: the model does not say its languages, so that it cannot fill a translation memory")
+        raise UsageError(f"{name}: the model has no languages, so it cannot fill a translation memory")
     source, tokens = read_xml(read_bytes(path), name)
     root = next(token for token in tokens if token.kind in ("start", "void"))
     if root.name != "tmx":

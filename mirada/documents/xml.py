@@ -77,7 +77,7 @@ def _check(content: bytes, name: str) -> None:
         nonlocal depth
         depth += 1
         if depth > DEEPEST:
-            refuse(f"elements inside of elements, more than {DEEPEST} deep")
+            refuse(f"elements are nested more than {DEEPEST} deep")
 
     def end(*_: object) -> None:
         nonlocal depth

@@ -54,23 +54,24 @@ class BagConfig(Section):
 
     name: Literal["bag"] = "bag"
     features: int = Field(10_000, ge=1, le=2_000_000)
-    """k: how many of the most frequent n-grams are looked for."""
+    """k: the number of most frequent n-grams to use."""
     ngrams: int = Field(1, ge=1, le=3)
-    """The longest n-grams: 1 for single words, 2 for pairs of neighbours too, 3 for threes too."""
+    """The longest n-grams: 1 for single words, 2 also for pairs of adjacent words, 3 also for triples."""
     weighting: Literal["presence", "frequency"] = "presence"
-    """An n-gram counts 1 if it occurs, or how often it does, relative to the length of the text (`share_of`)."""
+    """The value of an n-gram: 1 if it occurs (presence), or its count relative to the length of the text (frequency;
+    see `share_of`)."""
     share_of: Literal["all", "known"] = "known"
-    """What a frequency is divided by: all n-grams of the text, as every preset has it, or only those that are looked
-    for, as in bundles that do not say."""
+    """The divisor of a frequency: all n-grams of the text, as in every preset, or only the known ones, as in old
+    bundles."""
     hidden: int = Field(0, ge=0, le=16384)
-    """The size of a hidden layer; 0 for none: then every n-gram has a weight for every class."""
+    """The size of a hidden layer. 0 means none: every n-gram has a weight for each class."""
     activation: Literal["sigmoid", "tanh", "relu", "leaky_relu", "maxout", "elu"] = "relu"
-    """g of the hidden layer."""
+    """g, the activation function of the hidden layer."""
     dropout: float | None = Field(None, ge=0, lt=1)
-    """Dropout rate of n-grams and of hidden values. By default chosen by the number of epochs: none for a few, up to
-    0.2 for many."""
+    """Dropout rate of n-grams and hidden values. Default: depends on the number of epochs, from 0 for a few to 0.2 for
+    many."""
     max_length: int = Field(20_000, ge=1, le=10_000_000)
-    """The most words a text may have."""
+    """Maximum words per text."""
 
 
 def _preset(features: int, ngrams: int) -> Values:

@@ -34,18 +34,18 @@ class BertConfig(Headed):
     heads: int = Field(4, ge=1)
     layers: int = Field(4, ge=1, le=256)
     feed_forward: int | None = Field(None, ge=1, le=131072)
-    """The inner size of the two-layer perceptron; 4 D unless given."""
+    """The inner size of the feed-forward layers. Default: 4 D."""
     max_length: int = Field(256, ge=4, le=65536)
-    """The most tokens a text may have, [CLS] and [SEP] counted."""
+    """Maximum tokens per text, including [CLS] and [SEP]."""
     norm: Literal["pre", "post"] = "post"
     """post as published, or pre, which trains faster from scratch."""
     positions: Literal["learned", "sinusoidal", "rotary", "none"] = "learned"
     """Position encoding: learned as published, fixed waves, rotary (in the attention), or none."""
     activation: Literal["gelu", "gelu_tanh", "relu"] = "gelu"
     eps: float = Field(1e-12, gt=0)
-    """Added to the variance in every normalisation."""
+    """Added to the variance in every normalization."""
     dropout: float | None = Field(None, ge=0, lt=1)
-    """Dropout rate. By default chosen by the number of epochs: none for a few, up to 0.2 for many."""
+    """Dropout rate. Default: depends on the number of epochs, from 0 for a few to 0.2 for many."""
 
 
 def _sizes(width: int, heads: int, layers: int, max_length: int) -> Values:

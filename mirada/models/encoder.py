@@ -35,18 +35,18 @@ class EncoderConfig(Headed):
     heads: int = Field(4, ge=1)
     layers: int = Field(2, ge=1, le=256)
     feed_forward: int = Field(512, ge=1, le=131072)
-    """The inner size of the two-layer perceptron."""
+    """The inner size of the feed-forward layers."""
     activation: Literal["relu", "gelu"] = "relu"
     dropout: float | None = Field(None, ge=0, lt=1)
-    """Dropout rate. By default chosen by the number of epochs: none for a few, up to 0.2 for many."""
+    """Dropout rate. Default: depends on the number of epochs, from 0 for a few to 0.2 for many."""
     norm: Literal["pre", "post"] = "pre"
-    """Normalise before each sublayer (trains faster), or after it as in the paper."""
+    """Normalize before each sublayer (trains faster), or after it as in the paper."""
     positions: Literal["sinusoidal", "learned", "rotary", "none"] = "sinusoidal"
     """Position encoding: fixed waves as in the paper, learned vectors, rotary (in the attention), or none."""
     pool: Literal["mean", "max", "first"] = "mean"
-    """How one vector is made of all steps: their mean, the largest value of each component, or the first step's."""
+    """How the steps are combined into one vector: their mean, the maximum of each component, or the first step."""
     max_length: int = Field(2000, ge=1, le=65536)
-    """The most steps a sequence may have."""
+    """Maximum steps per sequence."""
 
 
 def _sizes(width: int, heads: int, layers: int, feed_forward: int) -> Values:

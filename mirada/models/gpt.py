@@ -35,22 +35,23 @@ class GPTConfig(Headed):
     heads: int = Field(4, ge=1)
     layers: int = Field(4, ge=1, le=256)
     feed_forward: int | None = Field(None, ge=1, le=131072)
-    """The inner size of the two-layer perceptron; 4 D unless given."""
+    """The inner size of the feed-forward layers. Default: 4 D."""
     max_length: int = Field(256, ge=2, le=65536)
-    """The context: how many tokens it sees at most."""
+    """The context length: maximum tokens that the model sees."""
     norm: Literal["pre", "post"] = "pre"
     """pre as in GPT-2 and GPT-3, post as in the GPT of 2018."""
     positions: Literal["learned", "sinusoidal", "rotary", "none"] = "learned"
     """Position encoding: learned as published, fixed waves, rotary (in the attention), or none."""
     activation: Literal["gelu_tanh", "gelu", "relu"] = "gelu_tanh"
     eps: float = Field(1e-5, gt=0)
-    """Added to the variance in every normalisation."""
+    """Added to the variance in every normalization."""
     output_bias: bool = False
-    """Whether every word has an output bias: an imported model needs it to never generate PAD or BOS."""
+    """Whether the output layer has a bias per token; an imported model needs it to never generate PAD or BOS."""
     pool: Literal["mean", "last"] = "mean"
-    """What a text is classified by: the mean of its tokens' vectors, or the last one, as in the GPT of 2018."""
+    """How a text is pooled for classification: the mean of its tokens' vectors, or the last one, as in the GPT of
+    2018."""
     dropout: float | None = Field(None, ge=0, lt=1)
-    """Dropout rate. By default chosen by the number of epochs: none for a few, up to 0.2 for many."""
+    """Dropout rate. Default: depends on the number of epochs, from 0 for a few to 0.2 for many."""
 
 
 def _sizes(width: int, heads: int, layers: int, max_length: int) -> Values:

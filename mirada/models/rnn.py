@@ -33,16 +33,16 @@ class RecurrentConfig(Section):
     """D, the size of embeddings and states (of both directions together)."""
     layers: int = Field(1, ge=1, le=64)
     bidirectional: bool | None = None
-    """Whether it reads in both directions; by default wherever the task and the kind allow it."""
+    """Whether to read in both directions. Default: wherever the task and the model allow it."""
     pool: Literal["last", "mean", "max"] | None = None
-    """How one vector is made of all steps: the states at the ends, their mean, or the largest value of each component.
-    By default max; the ends for a Jordan network, whose answer is o_T."""
+    """How the steps are combined into one vector: the last states, their mean, or the maximum of each component.
+    Default: max; for a Jordan network last, because its answer is o_T."""
     activation: Activation = "tanh"
-    """g of memoryless, Elman and Jordan networks; the others have their own."""
+    """g, the activation function of memoryless, Elman and Jordan networks; the others have their own."""
     dropout: float | None = Field(None, ge=0, lt=1)
-    """Dropout rate. By default chosen by the number of epochs: none for a few, up to 0.2 for many."""
+    """Dropout rate. Default: depends on the number of epochs, from 0 for a few to 0.2 for many."""
     max_length: int = Field(2000, ge=1, le=1_000_000)
-    """The most steps a sequence may have."""
+    """Maximum steps per sequence."""
 
     @model_validator(mode="after")
     def _parts_fit(self) -> RecurrentConfig:

@@ -45,18 +45,18 @@ class Seq2SeqConfig(Section):
     """Whether the encoder reads the source in both directions."""
     attention: Literal["none", "dot", "general", "additive"] = "none"
     attend: Literal["before", "after"] = "after"
-    """Whether the context goes into the recurrent step, or joins its output."""
+    """Whether the context vector is an input of the recurrent step (before) or is combined with its output (after)."""
     teacher_forcing: Literal["always", "until", "decay"] = "always"
-    """Whether the decoder is given the true previous word in training: always, until an epoch, or ever less often; else
-    it is given its own choice (scheduled sampling)."""
+    """When the decoder gets the reference's previous token in training instead of its own prediction: always, until an
+    epoch, or with decaying probability (scheduled sampling)."""
     teacher_epochs: float = Field(3.0, gt=0)
-    """k: the epoch in which `until` ends, and the slowness of `decay`."""
+    """k: the epoch in which `until` ends, and how slowly `decay` decays."""
     dropout: float | None = Field(None, ge=0, lt=1)
-    """Dropout rate. By default chosen by the number of epochs: none for a few, up to 0.2 for many."""
+    """Dropout rate. Default: depends on the number of epochs, from 0 for a few to 0.2 for many."""
     tie: Literal["all", "output", "none"] = "all"
-    """Which embeddings share weights: source, target and output; target and output; or none."""
+    """Which embeddings share weights: all (source, target and output), output (target and output), or none."""
     max_length: int = Field(256, ge=4, le=65536)
-    """The most tokens a sentence may have."""
+    """Maximum tokens per sentence."""
 
     @model_validator(mode="after")
     def _directions_share_the_width(self) -> Seq2SeqConfig:

@@ -36,19 +36,19 @@ class StacksConfig(Headed):
     encoder_layers: int = Field(4, ge=1, le=256)
     decoder_layers: int = Field(2, ge=1, le=256)
     feed_forward: int = Field(1024, ge=1, le=131072)
-    """The inner size of the two-layer perceptron."""
+    """The inner size of the feed-forward layers."""
     activation: Literal["relu", "gelu", "silu"] = "relu"
     dropout: float | None = Field(None, ge=0, lt=1)
-    """Dropout rate. By default chosen by the number of epochs: none for a few, up to 0.2 for many."""
+    """Dropout rate. Default: depends on the number of epochs, from 0 for a few to 0.2 for many."""
     norm: Literal["pre", "post"] = "pre"
-    """Normalise before each sublayer (trains faster), or after it as in the paper."""
+    """Normalize before each sublayer (trains faster), or after it as in the paper."""
     positions: Literal["sinusoidal", "halves", "learned", "rotary", "none"] = "sinusoidal"
     """Position encoding: fixed waves as in the paper, the same with all sines before all cosines as in Marian, learned
     vectors, rotary (in the attention), or none."""
     output_bias: bool = False
-    """Whether every word has an output bias, as in Marian."""
+    """Whether the output layer has a bias per token, as in Marian."""
     max_length: int = Field(256, ge=4, le=65536)
-    """The most tokens a sentence may have."""
+    """Maximum tokens per sentence."""
 
 
 class TransformerConfig(StacksConfig):
@@ -56,7 +56,7 @@ class TransformerConfig(StacksConfig):
 
     name: Literal["transformer"] = "transformer"
     tie: Literal["all", "output", "none"] = "all"
-    """Which embeddings share weights: source, target and output; target and output; or none."""
+    """Which embeddings share weights: all (source, target and output), output (target and output), or none."""
 
 
 class CaptionerConfig(StacksConfig):
@@ -67,7 +67,7 @@ class CaptionerConfig(StacksConfig):
     positions: Literal["sinusoidal", "halves", "learned", "rotary", "none"] = "sinusoidal"
     """Position encoding of the caption's tokens; that of the patches is learned."""
     patch: int | None = Field(None, ge=1, le=1024)
-    """The side of a patch in pixels; by default a quarter of the image's longer side, from 2 to 16."""
+    """The side of a patch in pixels. Default: a quarter of the image's longer side, from 2 to 16."""
     tie: Literal["output", "none"] = "output"
     """Which embeddings share weights: target and output, or none."""
 

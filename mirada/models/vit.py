@@ -33,18 +33,18 @@ class ViTConfig(Headed):
     heads: int = Field(4, ge=1)
     layers: int = Field(3, ge=1, le=256)
     feed_forward: int | None = Field(None, ge=1, le=131072)
-    """The inner size of the two-layer perceptron; 4 D unless given."""
+    """The inner size of the feed-forward layers. Default: 4 D."""
     patch: int | None = Field(None, ge=1, le=1024)
-    """The side of a patch in pixels; unless given, a quarter of the image's longer side, from 2 to 16."""
+    """The side of a patch in pixels. Default: a quarter of the image's longer side, from 2 to 16."""
     frames: int | None = Field(None, ge=1, le=1024)
-    """The depth of a patch of a video, in frames. By default 2 if there are 4 or more and an even number, else 1."""
+    """The depth of a video patch in frames. Default: 2 if the number of frames is even and at least 4, otherwise 1."""
     pool: Literal["class", "mean"] = "class"
-    """How an image becomes one vector: that of the class token, or the mean of all patches."""
+    """How an image is pooled into one vector: the class token's, or the mean of all patches."""
     activation: Literal["gelu", "gelu_tanh", "relu"] = "gelu"
     eps: float = Field(1e-12, gt=0)
-    """Added to the variance in every normalisation."""
+    """Added to the variance in every normalization."""
     dropout: float | None = Field(0.1, ge=0, lt=1)
-    """Dropout rate; null chooses it by the number of epochs."""
+    """Dropout rate; null: depends on the number of epochs."""
 
     def patch_for(self, height: int, width: int) -> int:
         """The side of a patch for images of this size."""

@@ -30,7 +30,7 @@ ROOM = 16
 """The least number of further tokens that a buffer of keys and values has room for."""
 
 Norm = Literal["pre", "post"]
-"""Normalise before each sublayer (trains faster), or after it as in the paper."""
+"""Normalize before each sublayer (trains faster), or after it as in the paper."""
 
 
 class Headed(Section):
@@ -58,12 +58,12 @@ class LayerConfig:
     width: int
     heads: int
     feed_forward: int
-    """The inner size of the two-layer perceptron."""
+    """The inner size of the feed-forward layers."""
     dropout: float = 0.0
     norm: Norm = "pre"
     activation: str = "relu"
     eps: float = 1e-5
-    """Added to the variance in every normalisation."""
+    """Added to the variance in every normalization."""
     formula: Formula = field(default_factory=ScaledDotProduct)
     positions: Positions | None = None
     """Positions that self-attention applies to its queries and keys, if they are of that kind."""

@@ -245,7 +245,7 @@ class DecodeOptions(TypedDict, total=False):
     max_ratio: float | None
     """A translation may have this many times the tokens of its source, plus 20. Default 3."""
     sample: bool | None
-    """Sample from the probabilities instead of searching for the best."""
+    """Sample from the probabilities instead of using beam search."""
     temperature: float | None
     """When sampling: below 1 the likely tokens get likelier, above 1 less so. Default 1."""
     top_k: int | None

@@ -107,7 +107,7 @@ def _notes(chosen: list[str], ends: Mapping[str, float], epochs: float, left: fl
         notes.append(f"chosen for this data: {', '.join(chosen)}")
     if len(ends) > 1:
         first = min(ends, key=ends.__getitem__)
-        notes.append(f"of {' and '.join(ends)}, {first} is reached first, after about {epochs:.1f} epochs")
+        notes.append(f"{first} ends the training first (of {' and '.join(ends)}), after about {epochs:.1f} epochs")
     return notes
 
 

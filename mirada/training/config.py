@@ -19,7 +19,7 @@ class TrainConfig(Section):
     """How a model is trained; the defaults suit a CPU."""
 
     optimizer: Literal["muon", "adamw", "adam", "sgd"] = "muon"
-    """The optimiser; `muon` updates hidden matrices with Muon and everything else with AdamW."""
+    """The optimizer; `muon` updates hidden matrices with Muon and everything else with AdamW."""
     lr: float = Field(8e-3, gt=0, le=1e6)
     """The peak learning rate, reached after the warm-up."""
     betas: tuple[Decay, Decay] = (0.9, 0.98)
@@ -27,26 +27,26 @@ class TrainConfig(Section):
     momentum: float = Field(0.9, ge=0, lt=1)
     """Momentum of SGD."""
     weight_decay: float = Field(0.0, ge=0, le=1e6)
-    """Weight decay; decoupled from the loss and on matrices only with AdamW and Muon."""
+    """Weight decay; with AdamW and Muon, decoupled from the loss and on matrices only."""
     penalty: float = Field(0.0, ge=0, le=1e6)
     """L2 penalty: λ in loss + λΣW², summed over all matrices."""
     schedule: Literal["auto", "linear", "cosine", "inverse_sqrt", "constant"] = "auto"
     """Decay of the learning rate. `auto`: linear to zero at the end of the budget, 1/√step without a budget."""
     warmup: int = Field(100, ge=0)
-    """Warm-up steps, a tenth of the budget at most."""
+    """Warm-up steps, at most a tenth of the budget."""
     preset: str | None = None
-    """Preset of the model's sizes. `auto`: the largest that sees enough data within the budget."""
+    """Preset for the model size. `auto`: the largest that sees enough data within the budget."""
     batch_tokens: int | None = Field(None, ge=16)
-    """Tokens in a batch, including padding and both sides. Default: at least some 40 steps per epoch, and some 1,000
-    (translation: 2,000) per budget."""
+    """Tokens per batch, including padding and both sides. Default: as many as give at least about 40 steps per epoch,
+    and about 1,000 (translation: 2,000) within a budget in minutes."""
     max_batch_tokens: int = Field(4000, ge=16)
-    """The most tokens in a batch where `batch_tokens` is not set."""
+    """Maximum tokens per batch if `batch_tokens` is not set."""
     accumulate: int = Field(1, ge=1)
-    """Batches whose gradients are accumulated for one step."""
+    """Batches per step: their gradients are accumulated."""
     label_smoothing: float = Field(0.1, ge=0, lt=1)
-    """Probability that label smoothing spreads evenly over all classes or tokens."""
+    """Label smoothing: the probability spread evenly over all classes or tokens."""
     clip: float = Field(1.0, ge=0, le=1e9)
-    """Gradient clipping: the largest norm of the gradient; 0 turns it off."""
+    """Gradient clipping: maximum norm of the gradient; 0 turns it off."""
     average: float = Field(0.02, ge=0, lt=1)
     """Weight averaging: validate and save a running average over this share of the steps so far; 0 turns it off."""
     base: str | None = None
@@ -64,21 +64,22 @@ class TrainConfig(Section):
     """Steps between validations. Default: a tenth of the budget, or an epoch (100 to 2,000 steps), and none during the
     warm-up."""
     validate_sentences: int = Field(400, ge=1)
-    """The most dev examples per validation, evenly sampled; fewer where these would take over a tenth of the time."""
+    """Maximum dev examples per validation, evenly sampled; fewer if they would take over a tenth of the time."""
     final_sentences: int | None = Field(None, ge=1)
     """Dev examples for the final scores. Default: all (up to 2,000 sentence pairs), or an even sample if a budget in
-    minutes has no time for all."""
+    minutes leaves no time for all."""
     checkpoint_every: int | None = Field(None, ge=1)
-    """Steps between checkpoints. Default: about a minute."""
+    """Steps between checkpoints. Default: about one checkpoint per minute."""
     seed: int = Field(1, ge=0, lt=2**32)
-    """Seed of the initial weights, the order of batches and dropout."""
+    """Random seed for the initial weights, the order of batches and dropout."""
     threads: int | None = Field(None, ge=1, le=1024)
-    """CPU threads. Default: as many as are fastest when training starts, since other programs may be using cores."""
+    """CPU threads. Default: the number that is fastest when training starts, since other programs may be using
+    cores."""
     precision: Precision = "auto"
-    """Arithmetic of matrix products: `float32`, or `bfloat16` with float32 weights; `auto` takes bfloat16 where a trial
-    on this machine shows that it is faster."""
+    """Precision of matrix products: `float32`, or `bfloat16` with float32 weights; `auto` uses bfloat16 if a trial
+    shows that it is faster on this machine."""
     device: str = "auto"
-    """Where to train: `cpu`, `cuda`, `mps` or `auto`."""
+    """The device: `cpu`, `cuda`, `mps` or `auto`."""
 
     @model_validator(mode="after")
     def _decay_needs_an_end(self) -> TrainConfig:

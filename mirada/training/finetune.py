@@ -79,7 +79,7 @@ def check_fit(kept: configuration.Values, values: configuration.Values) -> None:
             if key not in FREE and value != kept[section].get(key, value):
                 raise ConfigError(
                     f"{section}.{key}={value}: the base {base} has {kept[section][key]}, and fine-tuning keeps its "
-                    "shape; leave it out, or train a new model without --base"
+                    "sizes; leave it out, or train a new model without --base"
                 )
     task = tasks.find(kept["task"])
     for key in task.inherited:
@@ -122,7 +122,7 @@ class Base:
         bundles.put_weights(network, {**wanted, **shared}, str(self.folder))
         new = sum(t.numel() for name, t in wanted.items() if name not in shared)
         copied = sum(t.numel() for t in shared.values())
-        return [f"{copied:,} weights are copied from the base, {new:,} are initialised at random"]
+        return [f"{copied:,} weights are copied from the base, {new:,} are initialized randomly"]
 
     def before(
         self, new_dev: Any, task: Task, preprocessor: Any, score: Callable[[Model, Any], Evaluation]

@@ -34,7 +34,7 @@ def scorer(settings: TrainConfig) -> Scorer:
         found = model.score(chosen)
         if len(chosen) == len(dev):
             return found
-        note = f"scored on {len(chosen):,} of {len(dev):,}, evenly sampled: the budget has no time for all"
+        note = f"scored on {len(chosen):,} of {len(dev):,}, evenly sampled: the budget leaves no time for all"
         return replace(found, notes=(*found.notes, note))
 
     return score

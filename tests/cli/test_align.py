@@ -109,9 +109,9 @@ def test_lines_keep_their_numbers(trained: TranslationModel, tmp_path: Path) -> 
     lines = done.stdout.splitlines()
     assert [bool(line) for line in lines] == [True, *[False] * 14, True]
     said = [line for line in done.stderr.splitlines() if "left empty" in line]
-    assert f"{path}, line 2: has one side only; its line is left empty" in said[0]
+    assert f"{path}, line 2: has an empty side; its line is left empty" in said[0]
     assert f"{path}, line 3: its source has" in said[1]
-    assert said[-1] == "mirada: 4 more lines left empty likewise"
+    assert said[-1] == "mirada: 4 more lines left empty"
     assert done.returncode == 0
 
 
@@ -159,14 +159,14 @@ def test_what_is_refused(trained: TranslationModel, files: tuple[Path, Path], tm
     assert not folder.exists()
     assert "--layer 7: " in refused("align", trained.path, pairs, "--layer", "7", code=2)
     assert "--head last: " in refused("align", trained.path, pairs, "--head", "last", code=2)
-    assert "--heads: is about attention" in refused(
+    assert "--heads: requires attention" in refused(
         "align", trained.path, pairs, "--heads", "--by", "leave-out", code=2
     )
     threshold = ("align", trained.path, pairs, "--threshold", "0.2")
     assert "--threshold 0.2: is an attention weight, and leave-out measures losses" in refused(
         *threshold, "--by", "leave-out", code=2
     )
-    assert "--links grow: --threshold 0.2 links without it" in refused(*threshold, "--links", "grow", code=2)
+    assert "--links grow: --threshold 0.2 replaces it" in refused(*threshold, "--links", "grow", code=2)
     assert f"--from fr: {trained.path} translates from es into en" in refused(
         "align", trained.path, pairs, "--from", "fr", code=2
     )
@@ -206,6 +206,8 @@ def test_what_words_rest_on_beside_attention(trained: TranslationModel, tmp_path
     given = run(*attend, "gradient", "--target", "the dog", "--layer", "0", "--head", "1").stdout
     assert [line.split()[0] for line in given.splitlines()[2:]] == ["the", "dog", "mean"]
     assert "--attribution magic: there are leave-out, gradient" in refused(*attend, "magic", code=2)
-    assert "--part encoder: does not go with --attribution" in refused(*attend, "gradient", "--part", "encoder", code=2)
+    assert "--part encoder: cannot be combined with --attribution" in refused(
+        *attend, "gradient", "--part", "encoder", code=2
+    )
     assert "--head 9: " in refused(*attend, "gradient", "--head", "9", code=2)
     assert ".html is not a kind of file" in refused(*attend, "gradient", "--out", tmp_path / "x.html", code=2)

@@ -59,7 +59,7 @@ def test_an_interrupted_translation_is_continued(
         lines = there.count("\n")
         assert lines == json.loads((tmp_path / "out.txt.partial.json").read_text())["done"]
         assert said.splitlines()[-1] == (
-            f"mirada: interrupted after {lines:,} of 1,700 lines, kept in {partial}; the same command continues it"
+            f"mirada: interrupted after {lines:,} of 1,700 lines, kept in {partial}; run the same command to continue"
         )
     assert "Traceback" not in said
     done = run(*command)
@@ -78,7 +78,9 @@ def begun(trained: TranslationModel, tmp_path: Path) -> tuple[list[object], Path
     command = ["translate", trained.path, "--file", file, "--out", tmp_path / "out.txt", "--beam", 1]
     done = run(*command)
     assert done.returncode == 1
-    assert f"stopped after 512 of 513 lines, kept in {tmp_path / 'out.txt.partial'}; the same command" in done.stderr
+    assert (
+        f"stopped after 512 of 513 lines, kept in {tmp_path / 'out.txt.partial'}; run the same command" in done.stderr
+    )
     assert "in.txt, line 513: not UTF-8" in done.stderr
     assert names(tmp_path) == ["in.txt", "out.txt.partial", "out.txt.partial.json"]
     return command, file
@@ -94,17 +96,17 @@ def test_a_mended_file_is_continued(begun: tuple[list[object], Path], tmp_path: 
 def test_what_belongs_to_another_job_is_not_continued(begun: tuple[list[object], Path], tmp_path: Path) -> None:
     command, file = begun
     partial = (tmp_path / "out.txt.partial").read_bytes()
-    assert "has 512 answers to another beam; finish it with the command" in refused(*command[:-1], 2, code=2)
+    assert "has 512 results for another beam; finish it with the command" in refused(*command[:-1], 2, code=2)
     file.write_text("other\n" * 600)
-    assert "has 512 answers to other lines" in refused(*command, code=2)
+    assert "has 512 results for other lines" in refused(*command, code=2)
     file.write_text("too few\n")
-    assert "has 512 answers to other lines" in refused(*command, code=2)
+    assert "has 512 results for other lines" in refused(*command, code=2)
     assert (tmp_path / "out.txt.partial").read_bytes() == partial
     for record in ("", "[]", '{"job": {}}', "[" * 10_000):
         (tmp_path / "out.txt.partial.json").write_text(record)
-        assert "no record says what it is" in refused(*command, code=2)
+        assert "there is no record of what it is" in refused(*command, code=2)
     (tmp_path / "out.txt.partial.json").unlink()
-    assert "no record says what it is" in refused(*command, code=2)
+    assert "there is no record of what it is" in refused(*command, code=2)
 
 
 def test_a_failure_before_the_first_answer_leaves_nothing(trained: TranslationModel, tmp_path: Path) -> None:

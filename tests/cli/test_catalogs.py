@@ -132,7 +132,7 @@ def test_lost_placeholders_leave_the_entry_empty(trained: TranslationModel, tmp_
     done = run("translate", trained.path, "--file", path, "--out", out)
     assert done.returncode == 0, done.stderr
     assert f"{path}, line 4: its translation lost %(ファイル)s; left empty" in done.stderr
-    assert "filled 1 entry, marked fuzzy for a person to check, 1 left empty" in done.stderr
+    assert "filled 1 entry, marked fuzzy for review, 1 left empty" in done.stderr
     first, second = polib.pofile(str(out))
     assert (first.msgstr, first.fuzzy, second.msgstr) == ("", False, "the cat sees the train")
     done = run("translate", trained.path, "--file", path, "--out", tmp_path / "kept.po", "--keep-damaged")
@@ -151,7 +151,7 @@ def test_an_interrupted_filling_is_continued(
         patched.setattr(answers._Partial, "finish", lambda self: (_ for _ in ()).throw(KeyboardInterrupt))
         done = run(*command)
     assert done.returncode == 130
-    assert f"interrupted after 3 of 3 lines, kept in {out}.partial; the same command continues it" in done.stderr
+    assert f"interrupted after 3 of 3 lines, kept in {out}.partial; run the same command to continue" in done.stderr
     done = run(*command)
     assert done.returncode == 0, done.stderr
     assert f"continuing {out}.partial after 3 lines" in done.stderr

@@ -58,7 +58,7 @@ def test_json_and_text_are_different_jobs(trained: TranslationModel, tmp_path: P
     file.write_bytes(b"el gato\n" * 512 + b"ni\xf1o\n")
     command = ["translate", trained.path, "--file", file, "--out", out, "--beam", 1]
     assert run(*command).returncode == 1
-    assert "512 answers to another json" in refused(*command, "--json", code=2)
+    assert "512 results for another json" in refused(*command, "--json", code=2)
 
 
 # --- verbs that tasks register ---

@@ -288,9 +288,9 @@ def test_the_place_where_files_part_is_found(tmp_path: Path, place: int, missing
 
 def test_a_file_cut_short_parts_at_its_end(tmp_path: Path) -> None:
     message = fault(parallel(tmp_path, "a\nb\nc\nd\n", "a\nb\nc\nd\n", "a\nb\n"))
-    assert message.endswith("text.2 has 2; they seem to part near line 3: 'c' against the end of the file")
+    assert message.endswith("text.2 has 2; they seem to diverge near line 3: 'c' against the end of the file")
     message = fault(parallel(tmp_path, "", "a\n"))
-    assert message.endswith("text.1 has 1; they seem to part near line 1: the end of the file against 'a'")
+    assert message.endswith("text.1 has 1; they seem to diverge near line 1: the end of the file against 'a'")
 
 
 def test_pairs_come_until_the_shorter_file_ends(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def test_broken_files_of_a_folder_are_skipped_when_asked(folder: Path) -> None:
     files = PairFiles([str(folder)], Wanted(target_language="en"), skip_broken=True)
     assert [pair.fields[0] for pair in files] == [source for source, _ in (*ROWS[:20], *ROWS[25:])]
     assert [note.partition(", line")[0] for note in files.notes] == [
-        f"{folder}: passed over a file that cannot be read: {folder / name}" for name in ("d.po", "b.po")
+        f"{folder}: skipped a file that cannot be read: {folder / name}" for name in ("d.po", "b.po")
     ]
 
 
@@ -82,8 +82,8 @@ def test_check_and_train_name_what_they_pass_over(folder: Path, tmp_path: Path) 
     trained = run("train", *options, "--out", tmp_path / "out", "--steps", 2, *settings)
     assert trained.returncode == 0, trained.stderr
     for text in (said, trained.stderr):
-        assert "1 catalog in another language passed over: de.po (de)" in text
-        assert f"passed over a file that cannot be read: {folder / 'b.po'}, line" in text
-        assert f"passed over a file that cannot be read: {folder / 'd.po'}, line" in text
-        assert f"nothing to learn from in {folder / 'empty.po'}, {folder / 'untranslated.po'}" in text
+        assert "1 catalog in another language skipped: de.po (de)" in text
+        assert f"skipped a file that cannot be read: {folder / 'b.po'}, line" in text
+        assert f"skipped a file that cannot be read: {folder / 'd.po'}, line" in text
+        assert f"no usable data in {folder / 'empty.po'}, {folder / 'untranslated.po'}" in text
     assert mirada.load(tmp_path / "out").card["data"]["read"] == 36

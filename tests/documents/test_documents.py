@@ -33,7 +33,7 @@ def test_gzip_and_the_first_bytes(tmp_path: Path) -> None:
 
 
 def test_what_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UsageError, match=r"a.pdf: documents of this kind cannot be translated; there are: text, csv"):
+    with pytest.raises(UsageError, match=r"a.pdf: this document format is not supported; supported are text, csv"):
         read_document(tmp_path / "a.pdf")
     with pytest.raises(DataError, match=r"none.html: no such file"):
         read_document(tmp_path / "none.html")
@@ -48,5 +48,5 @@ def test_a_translation_with_other_tags_is_not_written(tmp_path: Path) -> None:
     found = opened(tmp_path / "a.html", "<p>\nel <b>gato</b> ve")
     assert found.write(["the cat sees"]) == b"<p>\nthe cat sees"
     for wrong in ("the <b>cat", "the <i>cat</i>", "<b>the</b> <b>cat</b>"):
-        with pytest.raises(DataError, match=r"a.html, line 2: its translation has other tags"):
+        with pytest.raises(DataError, match=r"a.html, line 2: its translation has different tags"):
             found.write([wrong])

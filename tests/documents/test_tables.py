@@ -79,9 +79,9 @@ def test_tsv_has_no_quotes(tmp_path: Path) -> None:
         ("a.jsonl", '{"t": "a"}\n{"t": \n', ("t",), "line 2, column 6: not JSON"),
         ("a.jsonl", '["a"]\n', ("t",), "line 1: not an object"),
         ("a.jsonl", '{"t": "\\ud800"}\n', ("t",), "line 1: cannot be read (half of a surrogate pair)"),
-        ("a.jsonl", '{"t": ' + "[" * 100_000 + "]" * 100_000 + "}", ("t",), "line 1: values inside of values"),
+        ("a.jsonl", '{"t": ' + "[" * 100_000 + "]" * 100_000 + "}", ("t",), "line 1: values are nested too deeply"),
         ("a.jsonl", '{"t": "a"}\n', ("t", "d.en"), "line 1: has no field 'd.en'"),
-        ("a.html", "<p>a", ("t",), "--columns t: is about tables"),
+        ("a.html", "<p>a", ("t",), "--columns t: applies to tables"),
     ],
 )
 def test_faults(tmp_path: Path, name: str, content: str, chosen: tuple[str, ...], said: str) -> None:

@@ -127,7 +127,7 @@ def test_it_is_evaluated_like_a_model(trained: TranslationModel, twice: Translat
 def test_ctranslate2_is_not_chosen_and_refused(twice: TranslationModel) -> None:
     assert isinstance(twice.translator.engine, EnsembleEngine)
     for options in ({"engine": "ctranslate2"}, {"quantize": "int8"}):
-        with pytest.raises(UsageError, match="is an ensemble, and only the engine torch"):
+        with pytest.raises(UsageError, match="is an ensemble, which only the engine torch"):
             twice.use_engine(**options)
     twice.use_engine("torch", precision="float32")
 

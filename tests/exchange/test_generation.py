@@ -146,7 +146,8 @@ def test_generation_beyond_the_context_continues_and_is_reported(gpt2: Any) -> N
     assert max(map(len, written)) > CONTEXT
     done = run("generate", folder / "bundle", "The book is", "--tokens", 2 * CONTEXT, "--beam", 1, "--threads", 1)
     assert (
-        done.stderr == f"mirada: the model sees {CONTEXT} tokens at most; beyond them it continues from the last ones\n"
+        done.stderr
+        == f"mirada: the model sees {CONTEXT} tokens at most; a longer text is continued from its last ones\n"
     )
     assert run("generate", folder / "bundle", "The book is", "--tokens", 9, "--threads", 1).stderr == ""
 

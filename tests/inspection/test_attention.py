@@ -119,7 +119,7 @@ def test_what_is_copied_keeps_its_name() -> None:
     words = found.select(words=True).main
     assert words.keys.pieces == ("El", "animal", "12:30", "no", "cruzó", "@aqui", "</s>")
     assert words.queries.pieces == ("The", "animal", "12:30", "@aqui", "</s>")
-    with pytest.raises(InputError, match=r"'12:30' is copied as it is"):
+    with pytest.raises(InputError, match=r"'12:30' is copied unchanged"):
         model.attend("12:30")
 
 

@@ -161,7 +161,7 @@ def test_bad_use_is_one_line(model: CaptionModel, table: Path, tmp_path: Path) -
 def test_built_in_pictures_and_videos_are_written(tmp_path: Path) -> None:
     done = run("shapes", "--out", tmp_path / "s", "--language", "en", "--count", 4)
     assert done.returncode == 0, done.stderr
-    assert f"wrote 4 images and their captions, {tmp_path / 's' / 'scenes.tsv'}" in done.stderr
+    assert f"wrote 4 images and their captions: {tmp_path / 's' / 'scenes.tsv'}" in done.stderr
     assert run("shapes", "--moving", "--out", tmp_path / "m.npz", "--count", 5).returncode == 0
     videos = np.load(tmp_path / "m.npz")
     assert videos["images"].shape == (5, 8, 16, 16)
@@ -169,7 +169,7 @@ def test_built_in_pictures_and_videos_are_written(tmp_path: Path) -> None:
     run("shapes", "--moving", "--out", tmp_path / "t.npz", "--count", 5, "--part", "test")
     assert (np.load(tmp_path / "t.npz")["images"] != videos["images"]).any()
     assert "exists already" in refused("shapes", "--out", tmp_path / "s", code=2)
-    assert "call it" in refused("shapes", "--moving", "--out", tmp_path / "m", code=2)
+    assert "name it" in refused("shapes", "--moving", "--out", tmp_path / "m", code=2)
     assert "write at least 1" in refused("shapes", "--out", tmp_path / "n", "--count", 0, code=2)
     assert "--language fr" in refused("shapes", "--out", tmp_path / "n", "--language", "fr", code=2)
     assert not (tmp_path / "n").exists()

@@ -78,14 +78,14 @@ def test_what_is_cut_or_broken_in_a_test_set_is_said(sentiment: ClassificationMo
     assert said[:2] == ["texts: 2", f"cut to the {limit:,} tokens it reads: 1"]
     broken = reviews.write(tmp_path / "broken.csv", [*rows, ("", "good")])
     wrong = refused("evaluate", sentiment.path, broken)
-    assert "broken.csv, line 4: labels without a text; a dev or test set is read whole" in wrong
+    assert "broken.csv, line 4: labels without text; a dev or test set must be usable as a whole" in wrong
 
 
 def test_other_labels_are_learned_anew(sentiment: ClassificationModel, tmp_path: Path) -> None:
     rows = [(text, {"good": "bueno", "bad": "malo"}[label]) for text, label in reviews.rows(60)]
     table = reviews.write(tmp_path / "other.csv", rows)
     done = run("train", table, "--base", sentiment.path, "--out", tmp_path / "b", "--steps", 1, "--threads", 1)
-    assert "the base does not know the labels 'bueno', 'malo': its output is learned again" in done.stderr
+    assert "the base does not know the labels 'bueno', 'malo': its output layer is trained anew" in done.stderr
     assert mirada.load(tmp_path / "b").labels == ["bueno", "malo"]
 
 

@@ -284,7 +284,7 @@ def test_what_train_refuses(
     [
         (["--tokens", 0], "--tokens 0: must be at least 1"),
         (["--count", 0], "--count 0: must be at least 1"),
-        (["--count", 2, "--beam", 2], "--count 2: a search (--beam) finds one text"),
+        (["--count", 2, "--beam", 2], "--count 2: beam search (--beam) finds one text"),
         (["--temperature", 0], "--temperature 0: must be above 0"),
         (["--temperature", 0.5, "--beam", 2], "--beam 2: searches for the likeliest text"),
         (["--temperature", "inf"], "--temperature inf: must be a finite number"),

@@ -37,13 +37,13 @@ def test_a_line_beyond_all_measure_is_named_and_the_others_are_translated(traine
     assert done.returncode == 1
     assert done.stdout == f"{THE_CAT}\n\n{THE_CAT}\n"
     assert done.stderr.count("\n") == 1
-    assert "line 2: has 5,000,001 characters; 1,000,000 are translated at most: break it into lines" in done.stderr
+    assert "line 2: has 5,000,001 characters; 1,000,000 is the limit: break it into lines" in done.stderr
 
 
 def test_prefixes(trained: TranslationModel, tmp_path: Path) -> None:
     done = run("translate", trained.path, CAT, "--prefix", "the old ")
     assert done.stdout == run("translate", trained.path, CAT, "--prefix", "the old").stdout
-    assert "--prefix 'the old ': the space at its end is ignored" in done.stderr
+    assert "--prefix 'the old ': the trailing space is ignored" in done.stderr
     long = ("translate", trained.path, CAT, "--prefix", ("the cat " * 300).strip(), "--out", tmp_path / "out.txt")
     assert "the prefix has 600 tokens; the model takes 255; shorten it" in refused(*long)
     assert not (tmp_path / "out.txt").exists()

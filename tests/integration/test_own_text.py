@@ -62,7 +62,7 @@ def test_several_files_of_several_formats_train_one_model(tmp_path: Path) -> Non
     out = tmp_path / "bundle"
     done = run("train", *files, "--from", "es", "--to", "en", "--out", out, *QUICK)
     assert done.returncode == 0, done.stderr
-    assert "1 catalog in another language passed over: de/LC_MESSAGES/app.po (de)" in done.stderr
+    assert "1 catalog in another language skipped: de/LC_MESSAGES/app.po (de)" in done.stderr
     data = mirada.load(out).card["data"]
     assert data["read"] == 302
     assert data["training"] + data["dev"] == 300

@@ -68,7 +68,7 @@ def test_the_command_line_trains_asks_scores_and_tells(folder: Path, tmp_path: P
     done = run("train", folder, *VIT, "--out", tmp_path / "b", "--preset", "tiny", "--steps", 2, *ONE)
     assert done.returncode == 0, done.stderr
     assert "images, 8×8, grey" in done.stderr
-    assert "120 files in 2 folders, a class each" in done.stderr
+    assert "120 files in 2 folders, one class each" in done.stderr
     assert "[--set data.augment=false]" in done.stderr
     assert "on 12 images" in done.stderr
     assert "task        image_classification" in run("info", tmp_path / "b").stdout
@@ -121,7 +121,7 @@ def test_what_cannot_be_read_leaves_its_line_empty(model: ImageClassificationMod
     assert (done.returncode, done.stdout.split("\n")[0]) == (1, "")
     assert done.stdout.split("\n")[1].split("\t")[0] in model.labels
     assert "other.npz: has no array of images" in done.stderr
-    assert "moving.gif: of its frames the first is read" in done.stderr
+    assert "moving.gif: only its first frame is read" in done.stderr
     assert refused("classify", model.path, tmp_path / "wide.png", "--why", code=2).startswith("mirada: --why: ")
 
 
@@ -146,8 +146,8 @@ def test_a_model_goes_on_from_another(model: ImageClassificationModel, folder: P
     assert further.card["base"]["before"]["old"]["accuracy"] == model.card["scores"]["scores"][0]["value"]
     np.savez(tmp_path / "other.npz", images=pixels, labels=["along"] * 15 + ["aslant"] * 15)
     done = run("train", tmp_path / "other.npz", "--base", model.path, "--out", tmp_path / "c", "--steps", 1, *ONE)
-    assert "the base does not know the label 'aslant': its output is learned again" in done.stderr
-    assert "34 are initialised at random" in done.stderr
+    assert "the base does not know the label 'aslant': its output layer is trained anew" in done.stderr
+    assert "34 are initialized randomly" in done.stderr
     taught = mirada.load(tmp_path / "c")
     assert taught.labels == ["along", "aslant"]
     assert taught.classify(pixels[0]).label in taught.labels

@@ -36,7 +36,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert "tags: D 540, N 540, V 540, P 270; data: 270 sentences, 1,890 words" in done.stderr
     assert "tagged text, tab between cells, words in column 1 and tags in column 2 of 2" in done.stderr
     assert "1  exact duplicates of an earlier sentence" in done.stderr
-    assert "1  sentences with a line with another number of cells" in done.stderr
+    assert "1  sentences with a line that has a different number of cells" in done.stderr
     assert "dev accuracy" in done.stderr
     assert f'try: mirada tag {out} "…"' in done.stderr
     return out
@@ -84,7 +84,7 @@ def test_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     )
     assert code == 0, said
     assert any(
-        "the tags are taken for numbers, as all of them are; for labels: --set data.tags=labels" in s for s in said
+        "the tags are read as numbers, as all of them are; to change this: --set data.tags=labels" in s for s in said
     )
     assert any("dev RMSE" in line for line in said)
     code, printed, _ = ask(capsys, "tag", out, "small very")
@@ -142,13 +142,15 @@ def test_bad_input_gets_one_line(bundle: Path, tmp_path: Path, capsys: pytest.Ca
 
     assert "few.conll: 5 tagged sentences; training needs at least 10" in untrained(few)
     line = untrained(damaged)
-    assert "1 tagged sentences (left out: 20 sentences with a line with another number of cells, 19 exact" in line
+    assert (
+        "1 tagged sentences (left out: 20 sentences with a line that has a different number of cells, 19 exact" in line
+    )
     assert "the dev set has the tags 'NOUN', which no training sentence has" in untrained(file, "--dev", strange)
     assert "plain.txt: does not look like tagged text" in untrained(tmp_path / "plain.txt")
     assert "none.conll: no such file" in untrained(tmp_path / "none.conll")
     assert "there is no data: give a file with a word and its tag" in untrained(code=2)
     assert "has no column 7" in untrained(file, "--columns", "1,7")
-    assert "is not a number, but tags are taken for numbers" in untrained(file, "--set", "data.tags=numbers")
+    assert "is not a number, but the tags are read as numbers" in untrained(file, "--set", "data.tags=numbers")
     assert "data.tags='words'" in untrained(file, "--set", "data.tags=words", code=2)
     assert "data.max_token: there is no such setting (did you mean data.max_tokens?)" in untrained(
         file, "--set", "data.max_token=9", code=2
@@ -160,5 +162,5 @@ def test_bad_input_gets_one_line(bundle: Path, tmp_path: Path, capsys: pytest.Ca
     assert "use it with: mirada tag" in refused("classify", bundle, "the dog", code=2)
     assert "give texts or a file, not both" in refused("tag", bundle, "a", "--file", file, code=2)
     assert "exists already" in refused("tag", bundle, "a", "--out", file, code=2)
-    assert "line 3: sentences with a line with another" in refused("evaluate", bundle, damaged)
+    assert "line 3: sentences with a line that has" in refused("evaluate", bundle, damaged)
     assert "text 1 has bytes that are not UTF-8" in refused("tag", bundle, "the \udcff", code=2)

@@ -99,7 +99,7 @@ def test_notes_say_what_was_chosen_and_what_ends_first() -> None:
     assert "budget: a;" in note
     assert "1,050 steps, 42.0 epochs" in note
     (note,) = _notes([], both, 2.0, 99.0)
-    assert "--minutes is reached first, after about 2.0 epochs" in note
+    assert "--minutes ends the training first" in note
     assert len(_notes(["a"], both, 2.0, 99.0)) == 2
 
 
@@ -235,7 +235,7 @@ def test_the_preset_is_the_largest_that_gets_through_enough(
     assert config["train"]["batch_tokens"] >= 500
     said = [event.figures["text"] for event in events if event.kind == "note"]
     assert any(f"preset {config['train']['preset']}" in text and "epochs" in text for text in said)
-    assert any("--steps is reached first" in text for text in said)
+    assert any("--steps ends the training first" in text for text in said)
 
 
 def test_what_the_user_sets_stays(toy_tsv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -110,7 +110,7 @@ def test_recorded_sentences_are_shown_without_the_weights(
         expect(page.locator(".status")).to_have_text("", timeout=120_000)
         page.get_by_role("tab", name="Walk").click()
         page.locator(".walk-steps td[data-place]").first.click()
-        expect(page.locator(".number-panel")).to_contain_text("recorded sentences only")
+        expect(page.locator(".number-panel")).to_contain_text("only recorded sentences")
 
 
 def test_two_models_are_compared(trained: TranslationModel, browser: Browser, toy_tsv: Path, tmp_path: Path) -> None:

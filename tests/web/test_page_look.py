@@ -113,7 +113,7 @@ def test_attention_beside_leaving_words_out_as_in_python(
     text = next(text for text, _ in toy.pairs(20, seed=6) if cut_as_generated(trained, text))
     expected = trained.attribute(text, methods="leave-out", layer=0, head=1)
     with opened(browser, page_file, f"#view=attention&part=cross&head=1&text={text}") as page:
-        page.get_by_role("radio", name="what it rests on").click()
+        page.get_by_role("radio", name="what it depends on").click()
         maps = page.locator(".rests > section")
         expect(maps).to_have_count(2)
         for shown, values in zip(maps.all(), (expected.attention, expected.measures["leave-out"]), strict=True):
@@ -137,7 +137,7 @@ def test_attention_beside_leaving_words_out_as_in_python(
         expect(page.locator(".figure h2")).to_contain_text("layer 0, head 0")
         expect(page.locator(".rests .summary")).not_to_contain_text(mean)
         page.get_by_role("radio", name="within the sentence").click()
-        expect(page.get_by_role("radio", name="what it rests on")).to_have_count(0)
+        expect(page.get_by_role("radio", name="what it depends on")).to_have_count(0)
 
 
 def cut_as_generated(model: TranslationModel, text: str) -> bool:

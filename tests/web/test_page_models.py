@@ -34,7 +34,7 @@ def lstm(toy_tsv: Path, tmp_path_factory: pytest.TempPathFactory) -> Translation
 def test_training_is_dragged_through(trained: TranslationModel, browser: Browser, tmp_path: Path) -> None:
     trained.explore(tmp_path / "toy.html", sentence=SENTENCE)
     with opened(browser, tmp_path / "toy.html", "#view=training&place=0 1") as page:
-        counter, slider = page.locator(".player output"), page.get_by_label("Step of training")
+        counter, slider = page.locator(".player output"), page.get_by_label("Training step")
         expect(counter).to_have_text("step 500 of 500")
         rows, columns, last = table(page)
         assert rows[-1] == columns[-1] == "</s>"
@@ -44,7 +44,7 @@ def test_training_is_dragged_through(trained: TranslationModel, browser: Browser
         expect(page.locator(".figure h2")).to_contain_text("layer 0, head 1")
         first = table(page)[2]
         assert first.max(1).mean() < last.max(1).mean()  # from blur to alignment
-        page.get_by_role("button", name="One step on").click()
+        page.get_by_role("button", name="Next step").click()
         page.wait_for_url(lambda url: "moment=1" in url)
         expect(page.locator(".training > canvas")).to_have_attribute("aria-label", re.compile(r"on average: [\d.]+"))
 

@@ -41,7 +41,7 @@ def replayed(model: TranslationModel, *names: str) -> float:
 
 SWITCHED = {
     "scale": "Division by √dₖ",
-    "future_mask": "Mask of the future",
+    "future_mask": "Mask of later tokens",
     "positions": "Positions",
     "decoder.0.cross.1": "Cross-attention, layer 0: head 1",
     "encoder.0.add_feed_forward": "Residual around Feed-forward, layer 0",
@@ -162,7 +162,7 @@ def test_switches_that_a_model_lacks_say_why(browser: Browser, toy_tsv: Path, tm
     )  # fmt: skip
     model.explore(tmp_path / "gru.html", sentence=SENTENCE)
     with opened(browser, tmp_path / "gru.html", "#view=switches") as page:
-        for name in ("Division by √dₖ", "Mask of the future", "Positions"):
+        for name in ("Division by √dₖ", "Mask of later tokens", "Positions"):
             switch = page.get_by_role("switch", name=f"{name}. This model has no such part")
             expect(switch).to_be_disabled()
         expect(page.locator(".stack").first).to_contain_text("Recurrent layers have no parts")
@@ -204,7 +204,7 @@ def wait_until_it_fits(page: Page, width: int) -> None:
 
 def test_every_view_says_what_is_switched_off(page_file: Path, browser: Browser) -> None:
     with opened(browser, page_file) as page:
-        notice = page.get_by_role("group", name="Parts that are switched off")
+        notice = page.get_by_role("group", name="Parts switched off")
         expect(page.locator(".output")).to_have_text(TRANSLATION)
         expect(notice).to_be_hidden()
         page.evaluate(f"location.hash = '#switches={OFF}'")
@@ -219,7 +219,7 @@ def test_every_view_says_what_is_switched_off(page_file: Path, browser: Browser)
         page.set_viewport_size({"width": 320, "height": 640})
         wait_until_it_fits(page, 320)
         page.keyboard.press("Tab")
-        expect(notice.get_by_role("button", name="Switch all on")).to_be_focused()
+        expect(notice.get_by_role("button", name="Switch everything on")).to_be_focused()
         page.keyboard.press("Enter")
         expect(notice).to_be_hidden()
         expect(page.locator(".output")).to_have_text(TRANSLATION)
@@ -249,6 +249,6 @@ def test_a_link_to_parts_that_are_not_there_has_a_way_out(
     with opened(browser, page_file, f"#view=attention&switches={switches}") as page:
         expect(page.locator(".status.problem")).to_be_visible()
         expect(page.locator(".parts-off summary")).to_have_attribute("title", shown)
-        page.get_by_role("button", name="Switch all on").click()
+        page.get_by_role("button", name="Switch everything on").click()
         expect(page.locator(".output")).to_have_text(TRANSLATION)
         expect(page.locator(".status")).to_be_hidden()

@@ -135,7 +135,7 @@ def test_a_number_shows_the_sum_that_made_it(walk: Page, trained: TranslationMod
     walk.get_by_role("button", name="Weighted sum").click()
     cell = walk.locator("#step-self_sum td[data-place='encoder.0.self.heads[0, 1, 4]']")
     cell.click()
-    panel = walk.get_by_role("complementary", name="How this number came about")
+    panel = walk.get_by_role("complementary", name="How this number was computed")
     expect(panel.locator(".place")).to_have_text("encoder.0.self.heads[0, 1, 4]")
     expected = float(trace["encoder.0.self.heads"][0, 1, 4])
     assert float(panel.locator(".value-now").get_attribute("data-total") or "nan") == pytest.approx(expected, abs=1e-5)
@@ -154,9 +154,9 @@ def test_a_number_shows_the_sum_that_made_it(walk: Page, trained: TranslationMod
     panel.get_by_role("button", name="Show it in the walk").click()
     expect(walk.locator("#step-self_mask")).to_have_class(re.compile("current"))
     for _ in range(2):
-        panel.get_by_role("button", name="Back to the number before").click()
+        panel.get_by_role("button", name="Back to the previous number").click()
     expect(panel.locator(".place")).to_have_text("encoder.0.self.heads[0, 1, 4]")
-    expect(panel.get_by_role("button", name="Back to the number before")).to_be_disabled()
+    expect(panel.get_by_role("button", name="Back to the previous number")).to_be_disabled()
 
 
 def test_many_terms_are_shortened_and_add_up(walk: Page, trained: TranslationModel) -> None:

@@ -131,8 +131,8 @@ class FormatConfig(DataSection):
     """The size and colours that images are converted to."""
 
     size: int | None = Field(None, ge=1, le=4096)
-    """Make every image size × size. Unless given, they stay as they are if all are equal and made of whole patches,
-    and else get the median of their heights and widths, rounded down to whole patches, 16 patches a side at most."""
+    """Resize every image to size × size. Default: unchanged if all have the same size, in whole patches; otherwise the
+    median height and width, rounded down to whole patches, at most 16 patches per side."""
     colour: Literal["auto", "grey", "rgb"] = "auto"
     """auto: grey if every image is."""
 

@@ -32,7 +32,7 @@ FAULTS = {
     "not_image": f"is not an image ({READ})",
     "too_large": f"has over {MAX_PIXELS // 10**6} megapixels",
     "bit_depth": "has pixels of over 16 bits or fractions: save it with 8 or 16 bits",
-    "damaged": "is damaged or cut short",
+    "damaged": "is damaged or truncated",
 }
 """What can be wrong with an image, by the identifiers of `checks.REASONS`."""
 

@@ -63,7 +63,7 @@ class ImageLoader:
         if animated and self.format.shape[1] > 1:
             raise InputError(f"{path}: is an animation; the model {self.path} reads videos from an .npz")
         loaded = self.fit(pixels, path)
-        return loaded._replace(notes=("of its frames the first is read", *loaded.notes)) if animated else loaded
+        return loaded._replace(notes=("only its first frame is read", *loaded.notes)) if animated else loaded
 
     def predict(
         self, paths: Iterable[str], predict: Callable[[Sequence[LoadedImage]], Sequence[P]]

@@ -70,7 +70,7 @@ class Folder:
             )
         for folder in classes:
             self._add(folder)
-        self.about = f"{len(self._files):,} files in {len(classes):,} folders, a class each"
+        self.about = f"{len(self._files):,} files in {len(classes):,} folders, one class each"
 
     def _add(self, folder: Path) -> None:
         before = len(self._files)
@@ -259,5 +259,5 @@ def open_images(path: str, part: Literal["train", "test"], scale: Scale | None =
     if not os.path.isfile(path):  # a pipe would be waited for
         raise DataError(f"{path}: is not a regular file; save it first")
     if not zipfile.is_zipfile(path):
-        raise DataError(f"{path}: is neither a folder with a folder of images for every class nor an .npz archive")
+        raise DataError(f"{path}: is neither a folder with one folder of images per class nor an .npz archive")
     return Archive(path, part, scale)

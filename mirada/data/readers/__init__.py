@@ -66,7 +66,7 @@ def files_of(path: str, wanted: Wanted = ANYTHING) -> tuple[list[str], list[str]
 
     found = sorted(str(file) for file in Path(path).rglob("*") if file.is_file() and _suffix_known(file.name))
     if not found:
-        raise DataError(f"{shown_path(path)}: has no files to learn from ({' '.join(_suffixes())}, plain or .gz)")
+        raise DataError(f"{shown_path(path)}: has no files to train on ({' '.join(_suffixes())}, plain or .gz)")
     return choose(path, found, wanted)
 
 

@@ -133,7 +133,7 @@ class _Compiled:
         self.stream, self.name, self.total = stream, name, 0
         self.order = {b"\xde\x12\x04\x95": "<", b"\x95\x04\x12\xde": ">"}.get(stream.read(4), "")
         if not self.order:
-            raise DataError(f"{name}: does not begin as a compiled catalog (.mo) does; give the .po it was made from")
+            raise DataError(f"{name}: does not begin like a compiled catalog (.mo); give the .po it was made from")
         revision, self.count, self.sources, self.targets = self._numbers(4, 4)
         if revision >> 16 > 1:
             raise DataError(
@@ -294,7 +294,7 @@ def choose(folder: str, found: Sequence[str], wanted: Wanted) -> tuple[list[str]
         raise DataError(
             f"{shown_path(folder)}: no catalog is in {asked}, but in {', '.join(there)}; choose one: --to {there[0]}"
         )
-    beside = "beside a .po of the same name"
+    beside = "next to a .po of the same name"
     names = {file: shown_path(os.path.relpath(file, folder)) for file in found}
     foreign = [f"{names[file]} ({language})" for file, language in others.items()]
     notes = [
@@ -351,7 +351,7 @@ def _note(one: str, many: str, names: Sequence[str]) -> str:
     """Passed-over files, named."""
     more = f" and {len(names) - MAX_NAMES:,} more" if len(names) > MAX_NAMES else ""
     shown = ", ".join(names[:MAX_NAMES]) + more
-    return f"{len(names):,} {one if len(names) == 1 else many} passed over: {shown}" if names else ""
+    return f"{len(names):,} {one if len(names) == 1 else many} skipped: {shown}" if names else ""
 
 
 _SUFFIX = re.compile(r"(\.po|\.pot|\.mo|\.gmo)(\.gz)?$", re.IGNORECASE)

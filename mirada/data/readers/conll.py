@@ -154,7 +154,7 @@ class Conll:
     def _no_tagged_text(self, first: str, widths: Counter[int], width: int) -> DataError:
         total = widths.total()
         which = f"the first {total:,} lines" if total >= CELLS_PROBE else "its lines"
-        why = f"none of {which} has a second column" if width == 1 else f"{which} have this or that number of cells"
+        why = f"none of {which} has a second column" if width == 1 else f"{which} have different numbers of cells"
         return DataError(
             f"{self._name}: does not look like tagged text: {why}; the first is {shown_text(first)}; write a word, a "
             "tab and its tag on each line, and a blank line between sentences"

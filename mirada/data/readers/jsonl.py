@@ -16,7 +16,7 @@ from mirada.errors import DataError, UsageError
 JSONL_PROBE = 100
 """Non-blank lines that are looked at to find out the keys."""
 
-_ARRAY_WAY_OUT = "write an entry a line with `jq -c '.[]'`"
+_ARRAY_WAY_OUT = "write one entry per line with `jq -c '.[]'`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class JsonLines:
         self._kind = list
         if wanted.header or (wanted.header is None and _are_names(first, wanted)):
             self._header = line
-            self.note = f"line {line} is taken for a header, not a pair; if it is one: --set data.header=false"
+            self.note = f"line {line} is read as a header, not as a pair; if it is a pair: --set data.header=false"
         self.about = "JSON lines, arrays of source and target"
         if not wanted.columns:
             return
@@ -135,7 +135,7 @@ class JsonLines:
                 except json.JSONDecodeError as fault:
                     raise self._fault(number, line, fault, first) from None
                 except RecursionError:
-                    raise DataError(f"{self._name}, line {number}: values inside of values, too deep to read") from None
+                    raise DataError(f"{self._name}, line {number}: values are nested too deeply") from None
                 first = False
             yield number, value
 
@@ -145,8 +145,8 @@ class JsonLines:
             return DataError(f"{place}: a JSON array over several lines; {_ARRAY_WAY_OUT}")
         if first and line.lstrip().startswith("{") and fault.pos >= len(line.rstrip()):
             return DataError(
-                f"{place}: a JSON object over several lines; write one a line with `jq -c .`, "
-                "or if the entries are in an array inside of it, with `jq -c '.[][]'`"
+                f"{place}: a JSON object over several lines; write one per line with `jq -c .`, "
+                "or if the entries are in an array inside it, with `jq -c '.[][]'`"
             )
         return DataError(
             f"{place}, column {fault.pos + 1}: not JSON: {fault.msg}: {shown_text(line[fault.pos :], 30)}; "

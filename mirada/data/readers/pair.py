@@ -85,8 +85,8 @@ def synthetic_mark(made: str, names: Sequence[str], place: str) -> tuple[str, ..
 def too_many_columns(name: str, line: int, count: int) -> DataError:
     """The error for a row with too many cells."""
     return DataError(
-        f"{name}, line {line}: {count:,} columns, and {MAX_COLUMNS:,} is the most; is this a table with a row on each "
-        "line? Cut out the columns that are meant (`cut -f 1,2`)"
+        f"{name}, line {line}: {count:,} columns; the limit is {MAX_COLUMNS:,}; is this a table with one row per "
+        "line? Extract the columns you need (`cut -f 1,2`)"
     )
 
 

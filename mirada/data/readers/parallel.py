@@ -47,7 +47,7 @@ def _raise_unequal(paths: Sequence[StrPath], counts: Sequence[int], lenient: boo
     )
     parting = _parting(_lengths(first, lenient), _lengths(second, lenient))
     raise DataError(
-        f"{message}; they seem to part near line {parting + 1}: {_shown_line(first, parting, lenient)} "
+        f"{message}; they seem to diverge near line {parting + 1}: {_shown_line(first, parting, lenient)} "
         f"against {_shown_line(second, parting, lenient)}"
     )
 

@@ -96,7 +96,7 @@ class Table:
             self._header = line
             self.about += f", named in line {line}"
             if wanted.header is None and self._made is None and not _named(first, wanted):
-                self.note = f"line {line} is taken for a header, not a pair; if it is one: --set data.header=false"
+                self.note = f"line {line} is read as a header, not as a pair; if it is a pair: --set data.header=false"
 
     def __iter__(self) -> Iterator[Record]:
         for line, cells in self._grid:
@@ -194,7 +194,7 @@ def _quote_fault(name: str, first: int, row: str, delimiter: str) -> DataError:
     after = shown_text(row[end : end + 20].replace(_RETURN, "\r"))
     return DataError(
         f"{name}, line {line}: {after} follows the closing quote of the cell {shown} that begins in line {began}; "
-        f"write quotes inside of a cell twice, or {_PLAIN_QUOTES}"
+        f"write quotes inside a cell twice, or {_PLAIN_QUOTES}"
     )
 
 

@@ -199,7 +199,7 @@ class _Parser:
     def _start(self, tag: str, attributes: Mapping[str, str]) -> None:
         self._depth += 1
         if self._depth > _DEEPEST:
-            self._refuse(f"elements inside of elements, more than {_DEEPEST} deep; is this a TMX file?")
+            self._refuse(f"elements are nested more than {_DEEPEST} deep; is this a TMX file?")
         if self._depth == 1 and tag != "tmx":
             what = "XLIFF" if tag == "xliff" else f"XML whose root element is {shown_text(tag)}"
             raise DataError(f"{self._name}: is {what}, not TMX; export it as TMX")
@@ -210,7 +210,7 @@ class _Parser:
             self._header_language = attributes.get("srclang", "").strip()
         elif tag == "tu":
             if self._unit:
-                self._refuse(f"a unit inside of the unit of line {self._unit.line}; correct the file")
+                self._refuse(f"a unit inside the unit of line {self._unit.line}; correct the file")
             self._unit = _Unit(self._expat.CurrentLineNumber, self._header_language)
             self._size = 0
         elif tag == "tuv" and self._unit:

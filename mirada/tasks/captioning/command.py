@@ -25,7 +25,7 @@ def register(app: Program) -> None:
         as_text: AsText = False,
         look: Annotated[
             Path | None,
-            typer.Option(help="Draw the attention of every head to this PNG file; for one image.", show_default=False),
+            typer.Option(help="Draw the attention of every head for one image to this PNG file.", show_default=False),
         ] = None,
         beam: Beam = None,
         n_best: NBest = None,
@@ -33,7 +33,7 @@ def register(app: Program) -> None:
         threads: Threads = None,
         device: Device = None,
     ) -> None:
-        """Caption images (files, or an .npz with many), one line per image."""
+        """Caption images (image files, or an .npz file with several), one line per image."""
         from mirada.tasks.captioning.model import CaptionModel
 
         given = Input(images, file, as_text=as_text, unit="files")

@@ -46,13 +46,13 @@ class CaptionsConfig(TableSection, FormatConfig):
     needs = "a table of images and captions (image.png, tab, caption)"
 
     files: tuple[str, ...] = ()
-    """Tables (TSV, CSV, JSONL): the file name of an image, as seen from the table's own folder, and its captions."""
+    """Tables (TSV, CSV, JSONL) with the file name of an image, relative to the table's folder, and its captions."""
     hold_out: float = Field(0.1, gt=0, lt=1)
-    """The share of the images to hold out when there is no dev set."""
+    """The share of the images to hold out if there is no dev set."""
     max_tokens: int = Field(100, ge=4)
     """Captions with more tokens than this are left out."""
     columns: tuple[str, ...] = ()
-    """The image, its caption and further ones, by name or by number from 1."""
+    """The columns of the image and its captions, by name or by number from 1."""
 
 
 @dataclass
@@ -331,7 +331,9 @@ def read_captions(path: str, columns: tuple[str, ...] = ()) -> Iterator[tuple[st
         if not wrong and (image, caption) in seen:
             wrong = "the image has this caption already"
         if wrong:
-            raise DataError(f"{record.file}, line {record.line}: {wrong}; a test set is read whole: correct it")
+            raise DataError(
+                f"{record.file}, line {record.line}: {wrong}; a test set must be usable as a whole: correct it"
+            )
         seen.add((image, caption))
         sound.append(record)
     for scene in scenes_of(sound):

@@ -15,10 +15,12 @@ def register(app: Program) -> None:
     def classify(
         model: Any,
         lines: Lines,
-        why: Annotated[bool, typer.Option("--why", help="Print the words that decided (bag models only).")] = False,
+        why: Annotated[
+            bool, typer.Option("--why", help="Also print the words with the most weight (bag models only).")
+        ] = False,
     ) -> Any:
-        """Classify texts or images: label, tab, probability, one line per input.
+        """Classify texts or images. Prints one line per input: label, tab, probability.
 
-        A model for pairs takes two texts with a tab between them.
+        A model for text pairs takes two texts separated by a tab.
         """
         return model.classify(lines.texts, why=why, first=lines.first)

@@ -45,9 +45,10 @@ class LabelledConfig(TableSection):
     files: tuple[str, ...] = ()
     """Tables of texts and labels (CSV, TSV, JSONL, plain or gzipped)."""
     hold_out: float = Field(0.1, gt=0, lt=1)
-    """The share of every class to hold out when there is no dev file."""
+    """The share of each class to hold out if there is no dev set."""
     max_tokens: int | None = Field(None, ge=4)
-    """Texts with more tokens than this are cut, and counted. Unless given: 400, or what the model takes; a bag all."""
+    """Texts with more tokens than this are truncated and counted. Default: 400, or the model's limit; a bag reads
+    all."""
     columns: tuple[str, ...] = ()
     """The text and its label, or two texts and the label of the pair, by name or by number from 1."""
     duplicates: Literal["drop", "keep"] = "drop"
@@ -55,7 +56,7 @@ class LabelledConfig(TableSection):
     contradictions: Literal["drop", "keep"] = "drop"
     """What to do about texts that occur with different labels."""
     vectors: str | None = None
-    """A word2vec or GloVe text file: the word vectors that training starts from."""
+    """A word2vec or GloVe text file with word vectors to start from."""
 
     @model_validator(mode="after")
     def _few_columns(self) -> LabelledConfig:

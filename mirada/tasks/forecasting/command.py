@@ -18,19 +18,19 @@ def register(app: Program) -> None:
     def forecast(
         bundle: Bundle,
         table: Annotated[Path, typer.Argument(help="The series so far: a CSV or TSV table.", show_default=False)],
-        steps: Annotated[int, typer.Option(help="How many steps to forecast.")] = 30,
+        steps: Annotated[int, typer.Option(help="Number of steps to forecast.")] = 30,
         columns: Columns = None,
         out: Out = None,
         image: Annotated[
             Path | None, typer.Option("--picture", help="Draw the forecast to this PNG file.", show_default=False)
         ] = None,
-        samples: Annotated[int, typer.Option(help="Number of simulated paths, which the intervals are from.")] = 500,
+        samples: Annotated[int, typer.Option(help="Number of simulated paths for the intervals.")] = 500,
         seed: Annotated[int, typer.Option(help="Random seed of the simulated paths.")] = 0,
         json_: Json = False,
         threads: Threads = None,
         device: Device = None,
     ) -> None:
-        """Forecast a table of numbers, as CSV: time, then each column with its 80% and 95% intervals."""
+        """Forecast a table of numbers. Prints CSV: time, then each column with its 80% and 95% intervals."""
         from mirada.tasks.forecasting.model import ForecastingModel
 
         check_new(out, "--out")

@@ -41,23 +41,23 @@ class SeriesConfig(DataSection):
     needs = "a table of numbers (mirada train prices.csv)"
 
     files: tuple[str, ...] = ()
-    """A table (CSV or TSV, plain or gzipped): a row for each step, oldest or newest first."""
+    """A table (CSV or TSV, plain or gzipped) with one row per step, oldest or newest first."""
     dev: tuple[str, ...] = ()
-    """A table of the later part, for evaluation. Held out of the data when not given."""
+    """A table of the later rows, for evaluation. By default, the last rows are held out."""
     columns: tuple[str, ...] = ()
-    """The columns to forecast, by name or by number from 1; may be left out when only one has numbers."""
+    """The columns to forecast, by name or by number from 1; optional if only one has numbers."""
     time: str | None = Field(None, coerce_numbers_to_str=True)
-    """The column with the times; unless given, the first that has dates."""
+    """The column with the times. Default: the first one with dates."""
     missing: Missing = "refuse"
-    """What to do about missing values: refuse the file, draw a straight line between neighbours, or drop the rows."""
+    """What to do about missing values: refuse the file, interpolate linearly, or drop the rows."""
     hold_out: float = Field(0.2, gt=0, lt=1)
-    """The share of the rows to hold out when there is no dev file: the last ones."""
+    """The share of the rows, from the end, to hold out if there is no dev set."""
     horizon: int = Field(30, ge=1, le=10_000)
-    """Steps ahead that the scores are about."""
+    """Forecast horizon of the scores, in steps."""
     window: int = Field(128, ge=2, le=100_000)
-    """Steps in a training window."""
+    """Steps per training window."""
     period: int | None = Field(None, ge=2, le=100_000)
-    """Steps in a season, if there is one: 52 for weekly data that follow the year."""
+    """Steps per season, if there is one: 52 for weekly data with a yearly pattern."""
 
     @model_validator(mode="after")
     def _one_table(self) -> SeriesConfig:

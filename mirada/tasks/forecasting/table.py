@@ -109,12 +109,11 @@ def read_table(
     )
     if clock is None:
         series.notes.append(
-            "no column of times found: the rows are taken in the order of the file (in training --set data.time=… "
-            "names one)"
+            "no column with times found: the rows keep the order of the file (--set data.time=NAME selects one)"
         )
     elif clock.reversed:
         series = replace(
-            _rows_of(series, slice(None, None, -1)), notes=[*series.notes, "newest row first: turned round"]
+            _rows_of(series, slice(None, None, -1)), notes=[*series.notes, "newest row first: order reversed"]
         )
     return _without_gaps(grid.name, series, missing)
 

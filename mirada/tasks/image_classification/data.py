@@ -44,14 +44,14 @@ class ImageConfig(FormatConfig):
     needs = "a folder with a folder of images for every class, or an .npz"
 
     files: tuple[str, ...] = ()
-    """A folder with a folder of images for every class, or an .npz with `images` and `labels`."""
+    """A folder with one subfolder of images per class, or an .npz file with `images` and `labels`."""
     hold_out: float = Field(0.1, gt=0, lt=1)
-    """The share of every class to hold out when there is no dev set."""
+    """The share of each class to hold out if there is no dev set."""
     augment: bool | None = None
     """Rotate each image by up to 10°, scale it by up to a tenth and shift it by up to a sixteenth of its side, randomly
-    in every epoch. Unless given, below 20,000 images."""
+    in every epoch. Default: with fewer than 20,000 images."""
     flip: bool = False
-    """Mirror every other image too: right for cats, wrong for letters and for what moves left or right."""
+    """Also mirror every other image: suitable for cats, but not for letters or for movement to the left or right."""
     duplicates: Literal["drop", "keep"] = "drop"
     """What to do about images that occur again with the same label."""
     contradictions: Literal["drop", "keep"] = "drop"

@@ -17,11 +17,11 @@ def register(app: Program) -> None:
     @app.command(panel=USE)
     def generate(
         bundle: Bundle,
-        prompt: Annotated[str, typer.Argument(help="How the text begins.", show_default=False)] = "",
+        prompt: Annotated[str, typer.Argument(help="The beginning of the text.", show_default=False)] = "",
         tokens: Annotated[int, typer.Option(help="Generate at most this many tokens.")] = 200,
         temperature: Annotated[
             float | None,
-            typer.Option(help="Sampling temperature: below 1 likely tokens get likelier.", show_default="0.8"),
+            typer.Option(help="Sampling temperature: below 1 favours likely tokens.", show_default="0.8"),
         ] = None,
         top_k: TopK = None,
         top_p: TopP = None,
@@ -35,7 +35,7 @@ def register(app: Program) -> None:
         threads: Threads = None,
         device: Device = None,
     ) -> None:
-        """Continue a text; it is printed while it is generated."""
+        """Continue a text, printing it while it is generated."""
         from mirada.tasks.language_model.model import LanguageModel
 
         if count < 1:
@@ -43,9 +43,13 @@ def register(app: Program) -> None:
         if temperature is not None and not temperature > 0:
             raise UsageError(f"--temperature {temperature:g}: must be above 0; for the likeliest tokens: --beam 1")
         if beam is not None and temperature is not None:
-            raise UsageError(f"--beam {beam}: searches for the likeliest text, without --temperature; leave out one")
+            raise UsageError(
+                f"--beam {beam}: searches for the likeliest text and has no --temperature; leave out one of them"
+            )
         if beam is not None and count > 1:
-            raise UsageError(f"--count {count}: a search (--beam) finds one text, the likeliest; leave out one of them")
+            raise UsageError(
+                f"--count {count}: beam search (--beam) finds one text, the likeliest; leave out one of them"
+            )
         model = load(bundle, device, threads, LanguageModel)
         options: dict[str, Any] = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "beam": beam}
         first = model.decode_config(**options, seed=seed).seed

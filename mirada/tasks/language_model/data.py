@@ -48,15 +48,15 @@ class TextConfig(TextSection):
     needs = "a text file"
 
     files: tuple[str, ...] = ()
-    """Text files (UTF-8, plain or gzipped), one after the other."""
+    """Text files (UTF-8, plain or gzipped), read one after the other."""
     hold_out: float = Field(0.05, gt=0, lt=1)
-    """The last share of the text, to hold out when there is no dev file; never more than 200,000 characters."""
+    """The share of the text, from the end, to hold out if there is no dev set; at most 200,000 characters."""
     length: int | None = Field(None, ge=2, le=65_536)
-    """Steps in a piece: how far gradients flow back. A batch has train.batch_tokens / length pieces side by side.
-    Unless given, 64; for a model that sees a context, all of that."""
+    """Steps per chunk: how far gradients flow back. A batch has train.batch_tokens / length chunks side by side.
+    Default: 64, or the context length of a model that has one."""
     carry: bool | None = None
-    """Carry the state from piece to piece, in the order of the text; false: pieces in random order, each for itself.
-    Unless given, whenever the model has a state to carry."""
+    """Carry the state from chunk to chunk, in the order of the text; false: independent chunks in random order.
+    Default: true for models with a state."""
 
 
 def read_lines(paths: Sequence[str], lenient: bool = False) -> Iterator[str]:

@@ -117,7 +117,7 @@ class LanguageModel(GenerativeModel):
                 given.pop("seed", None)
         config = super().decode_config(**given)
         if config.n_best > 1:
-            raise UsageError(f"n_best={config.n_best}: one continuation is written at a time; use other seeds for more")
+            raise UsageError(f"n_best={config.n_best}: generates one continuation at a time; use other seeds for more")
         return config
 
     # ── generation ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -174,7 +174,7 @@ class LanguageModel(GenerativeModel):
         if size > context:
             found.append(f"the prompt has {size:,} tokens; the model sees the last {context:,}")
         elif size + tokens > context + 1:
-            found.append(f"the model sees {context:,} tokens at most; beyond them it continues from the last ones")
+            found.append(f"the model sees {context:,} tokens at most; a longer text is continued from its last ones")
         return tuple(found)
 
     def unknown(self, prompt: str) -> list[str]:

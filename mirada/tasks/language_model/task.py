@@ -45,7 +45,7 @@ class LanguageModelTask(Task):
     def check(self, built: Mapping[str, Any]) -> None:
         super().check(built)
         if built["tokenizer"].normalize:
-            raise ConfigError("tokenizer.normalize=true: a language model writes a text as it is; leave it out")
+            raise ConfigError("tokenizer.normalize=true: a language model keeps text unchanged; leave it out")
 
 
 TASK = LanguageModelTask()

@@ -19,13 +19,13 @@ def register(app: Program) -> None:
     @app.command(panel=USE)
     def fill(
         bundle: Bundle,
-        text: Annotated[str, typer.Argument(help="A text with gaps: El bebé está [MASK].", show_default=False)],
-        count: Annotated[int, typer.Option(help="Number of words for each gap.")] = 5,
+        text: Annotated[str, typer.Argument(help="Text with gaps: El bebé está [MASK].", show_default=False)],
+        count: Annotated[int, typer.Option(help="Number of words per gap.")] = 5,
         json_: Json = False,
         threads: Threads = None,
         device: Device = None,
     ) -> None:
-        """Predict the likeliest words for each gap of a text, written [MASK]: word, tab, probability."""
+        """Predict the likeliest words for each [MASK] in a text. Prints word, tab, probability."""
         from mirada.tasks.masked_lm.model import MaskedLanguageModel
 
         gaps = load(bundle, device, threads, MaskedLanguageModel).fill(text, count)
@@ -37,17 +37,17 @@ def register(app: Program) -> None:
         texts: Texts = None,
         file: File = None,
         out: Annotated[
-            Path | None, typer.Option(help="The .npz file to write; with --json a text file.", show_default=False)
+            Path | None, typer.Option(help="The .npz file to write; a text file with --json.", show_default=False)
         ] = None,
         as_text: AsText = False,
         json_: Json = False,
         threads: Threads = None,
         device: Device = None,
     ) -> None:
-        """Compute vectors of texts, one per line.
+        """Compute embedding vectors of texts, one text per line.
 
-        The .npz file has the arrays `sentences` (N × D), `tokens` (all × D) and `offsets` (N + 1), which says where
-        the tokens of each text begin. --json prints the vector of each text.
+        The .npz file has the arrays `sentences` (N × D), `tokens` (all × D) and `offsets` (N + 1), where the
+        tokens of each text begin. --json prints the vector of each text.
         """
         from mirada.tasks.masked_lm.model import MaskedLanguageModel
 

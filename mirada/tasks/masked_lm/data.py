@@ -47,15 +47,15 @@ class DocumentsConfig(TextSection):
     needs = "a text file with a blank line between documents"
 
     files: tuple[str, ...] = ()
-    """Text files, plain or gzipped; a blank line stands between documents."""
+    """Text files, plain or gzipped, with a blank line between documents."""
     hold_out: float = Field(0.05, gt=0, lt=1)
-    """The share of the documents to hold out when there is no dev file (2,000 at most)."""
+    """The share of the documents to hold out if there is no dev set; at most 2,000."""
     length: int = Field(128, ge=8, le=8192)
-    """Tokens in an example: two spans with their ends."""
+    """Tokens per example: two spans and their end tokens."""
     hidden: float = Field(0.15, gt=0, lt=1)
-    """The share of the words that are hidden."""
+    """The share of words to mask."""
     next_sentence: bool = True
-    """Whether it also learns if the second span follows the first."""
+    """Whether the model also learns to predict if the second span follows the first."""
 
 
 @dataclass(frozen=True)

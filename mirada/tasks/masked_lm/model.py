@@ -95,7 +95,7 @@ class MaskedLanguageModel(Model):
     def _need_words(self) -> None:
         if self._random:
             raise UsageError(
-                f"{self.path}: was imported without an output for hidden words, so it cannot fill gaps; take vectors "
+                f"{self.path}: was imported without a masked-LM head, so it cannot fill gaps; use it for vectors "
                 f"from it (mirada embed), or train it (mirada train … --task masked_lm --base {self.path})"
             )
 
@@ -159,7 +159,7 @@ class MaskedLanguageModel(Model):
         if has_invalid_bytes(text):
             raise InputError(f"the text has bytes that are not UTF-8: {shown_text(text)}; set your terminal to UTF-8")
         if GAP not in text or mask is None:
-            raise InputError(f"there is no gap in {text[:60]!r}: write {GAP} where a word is to be found")
+            raise InputError(f"there is no gap in {text[:60]!r}: write {GAP} where a word is missing")
         ids: list[int] = []
         for number, part in enumerate(text.strip().split(GAP)):
             ids += [mask] * bool(number) + self._continued(part, first=not number)
@@ -213,8 +213,8 @@ class MaskedLanguageModel(Model):
     def score(self, dev: list[str]) -> MaskedScores:
         loss, found, size, follows, pairs = self._measure(dev, SCORED_TOKENS)
         scores = [
-            Score("perplexity", float(np.exp(loss)), "of hidden words", lower_is_better=True, digits=2),
-            Score("accuracy", 100 * found, "hidden words that are the likeliest"),
+            Score("perplexity", float(np.exp(loss)), "of masked words", lower_is_better=True, digits=2),
+            Score("accuracy", 100 * found, "masked words predicted as the likeliest"),
         ]
         if pairs:
             scores.append(Score("next sentence", 100 * follows, f"accuracy on {pairs:,} pairs, half of them true"))
@@ -252,7 +252,7 @@ class MaskedLanguageModel(Model):
             answers = self.network.follows(self.network.pooled(states))[asked].argmax(-1)
             right, pairs = right + int((answers == batch.truth[asked, 0] - 1).sum()), pairs + int(asked.sum())
         if not gaps:
-            raise InputError("no document is long enough to hide a word in")
+            raise InputError("no document is long enough to mask a word")
         return loss / gaps, found / gaps, int(gaps), right / max(1, pairs), int(pairs)
 
 

@@ -11,5 +11,5 @@ from mirada.cli.predict import Lines, predicts
 def register(app: Program) -> None:
     @predicts(app, "tagging")
     def tag(model: Any, lines: Lines) -> Any:
-        """Tag the words of texts: word, tab, tag or number, one line per word; a blank line after each text."""
+        """Tag the words of texts. Prints one line per word (word, tab, tag or number), a blank line after each text."""
         return model.tag(lines.texts)

@@ -187,7 +187,9 @@ class TaggingData(Preparation[Example]):
         firsts = [] if self.tag_set.numbers else list(self.tag_set.places.values())
         free = distinct[np.isin(distinct, sentences[firsts], invert=True)] if firsts else distinct[:-1]
         if not len(free):
-            raise DataError(f"{survey.source}: every sentence has a tag of its own to learn; give a dev file (--dev)")
+            raise DataError(
+                f"{survey.source}: every sentence is needed to learn one of its tags; give a dev set (--dev)"
+            )
         share = min(MAX_HELD, max(1, round(self.data.hold_out * len(distinct))))
         return np.isin(survey.kept(_WORDS), free[:share])
 
@@ -365,7 +367,7 @@ class TagSet:
             choose = "correct it, or choose the columns: --columns 1,2"
             if not numeric and (self.wanted == "numbers" or (full and self.numeric and self.wanted == "auto")):
                 named = f"the tag {shown_text(tag)} of the word {shown_text(words[tags.index(tag)])}"
-                raise DataError(f"{where}: {named} is not a number, but tags are taken for numbers; {choose}")
+                raise DataError(f"{where}: {named} is not a number, but the tags are read as numbers; {choose}")
             self.numeric &= numeric
             if full and (self.wanted == "labels" or not self.numeric):
                 named = f"over {MAX_TAGS:,} different tags, the last is {shown_text(tag)}"
@@ -377,7 +379,7 @@ class TagSet:
     def summary(self) -> str:
         """What the tags are taken for."""
         if self.wanted != "auto" or not self.numeric:
-            return f"the tags are taken for {'numbers' if self.numbers else 'labels'}"
+            return f"the tags are read as {'numbers' if self.numbers else 'labels'}"
         if self.numbers:
-            return "the tags are taken for numbers, as all of them are; for labels: --set data.tags=labels"
-        return f"the tags are taken for labels, {len(self.places)} whole numbers; or else: --set data.tags=numbers"
+            return "the tags are read as numbers, as all of them are; to change this: --set data.tags=labels"
+        return f"the tags are read as labels, {len(self.places)} whole numbers; to change this: --set data.tags=numbers"

@@ -43,19 +43,20 @@ class TaggedConfig(TextSection):
     needs = "a file with a word and its tag on each line"
 
     files: tuple[str, ...] = ()
-    """A word and its tag on each line, a blank line between sentences (CoNLL, CoNLL-U, plain or gzipped)."""
+    """One word with its tag per line, a blank line between sentences (CoNLL, CoNLL-U, plain or gzipped)."""
     hold_out: float = Field(0.1, gt=0, lt=1)
-    """The share of the sentences to hold out when there is no dev file; 10,000 at most."""
+    """The share of the sentences to hold out if there is no dev set; at most 10,000 sentences."""
     max_tokens: int = Field(200, ge=4)
-    """Sentences with more tokens than this are left out of training; at use they are tagged piece by piece."""
+    """Sentences with more tokens than this are left out of training; in inference they are tagged in pieces."""
     columns: tuple[str, ...] = ()
-    """The words and their tags, by number from 1, in CoNLL-U also by name."""
+    """The columns of words and tags, by number from 1, in CoNLL-U also by name."""
     tags: Literal["auto", "labels", "numbers"] = "auto"
-    """What the tags are. `auto`: numbers if all are, and some have a decimal point or there are over 50 of them."""
+    """Type of the tags. `auto`: numbers if all of them are, and some have a decimal point or there are over 50
+    different ones."""
     duplicates: Literal["drop", "keep"] = "drop"
     """What to do about sentences that occur again with the same tags."""
     vectors: str | None = None
-    """A word2vec or GloVe text file: the word vectors that training starts from."""
+    """A word2vec or GloVe text file with word vectors to start from."""
 
 
 def as_number(tag: str) -> float | None:

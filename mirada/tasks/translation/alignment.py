@@ -173,7 +173,7 @@ class Aligner:
     def __init__(self, model: TranslationModel, breaks: Breaks = "spaces", to: str | None = None):
         """`to` is the language of the target, for a model of two directions; by default that of its training data."""
         if not isinstance(model.network, GenerativeNetwork):
-            raise UsageError(f"{model.path}: each member of an ensemble has attention of its own; name one of them")
+            raise UsageError(f"{model.path}: each member of an ensemble has its own attention; use one of them")
         if breaks not in ("spaces", "punctuation"):
             raise UsageError(f"--word-breaks {breaks!s:.40}: there are spaces, punctuation")
         self.model, self.breaks = model, breaks

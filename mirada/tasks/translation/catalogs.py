@@ -22,7 +22,7 @@ from mirada.files import sync_folder, write_bytes
 from mirada.predictions import Prediction
 from mirada.tasks.translation.prediction import Translation
 
-FORCE = "fill it anyway: --force"
+FORCE = "to fill it anyway: --force"
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def damage(source: str, translation: str) -> str:
     if lost:
         return f"its translation lost {', '.join(lost.elements())}"
     if added:
-        return f"its translation has {', '.join(added.elements())}, which its source does not have"
+        return f"its translation has {', '.join(added.elements())}, which the text does not have"
     if _by_place(wanted) != _by_place(there):
         return f"its translation changed the order of {', '.join(_by_place(wanted))}"
     return ""
@@ -197,7 +197,7 @@ def check_language(catalog: Catalog, source: str | None, target: str | None, for
         if not language_in_header(catalog.header):
             doubts.append(said.format("path"))
         elif not force:
-            raise UsageError(f"{said.format('header')}; take a model for {other}, correct the header, or {FORCE}")
+            raise UsageError(f"{said.format('header')}; use a model for {other}, correct the header, or {FORCE}")
         else:
             doubts.append(said.format("header"))
     if texts := language.other_than(source, [gap.text for gap in catalog.gaps]):

@@ -49,65 +49,66 @@ File = Annotated[
 ]
 TableColumns = Annotated[
     str | None,
-    option("--columns", "--column", help="Columns of a table: `text` in place, `text,translation` into another."),
+    option(
+        "--columns",
+        "--column",
+        help="Columns of a table: `text` translates in place, `text,translation` into another column.",
+    ),
 ]
 TargetLanguage = Annotated[
     str | None,
     typer.Option(
         "--to",
-        help="The language to translate into, for a model of several directions.",
-        show_default="by the language of the input, if that is clear",
+        help="Target language, for a model with several directions.",
+        show_default="from the language of the input, if clear",
     ),
 ]
-Prefix = Annotated[str, option(help="The beginning that every translation must have.")]
-Terms = Annotated[
-    Path | None, option(help="Terms and the translations they must have: source, tab, target on each line.")
-]
-Keep = Annotated[Path | None, option(help="Words and names that stay as they are, one per line.")]
+Prefix = Annotated[str, option(help="Force every translation to begin with this text.")]
+Terms = Annotated[Path | None, option(help="Terms with their required translations: source, tab, target on each line.")]
+Keep = Annotated[Path | None, option(help="Words and names to copy unchanged, one per line.")]
 Memory = Annotated[
-    Path | None, option(help="A translation memory (TMX, or other sentence pairs): what it has is used as it is.")
+    Path | None,
+    option(help="A translation memory (TMX, or other sentence pairs): its translations are used unchanged."),
 ]
 Threshold = Annotated[
     float | None,
     typer.Option(
-        help="Report sentences of the memory that are similar by this percentage; 100: none.", show_default="75"
+        help="Report memory sentences with at least this similarity in percent; 100: none.", show_default="75"
     ),
 ]
-Sample = Annotated[bool, typer.Option("--sample", help="Sample from the probabilities instead of beam search.")]
+Sample = Annotated[bool, typer.Option("--sample", help="Sample from the probabilities instead of using beam search.")]
 KeepDamaged = Annotated[
-    bool, typer.Option("--keep-damaged", help="In catalogs, keep translations that lost placeholders.")
+    bool, typer.Option("--keep-damaged", help="In catalogs, keep translations that have lost placeholders.")
 ]
 SkipBroken = Annotated[bool, typer.Option("--skip-broken", help="In a folder, skip catalogs that cannot be read.")]
-Force = Annotated[bool, typer.Option("--force", help="Fill catalogs even if their header names another language.")]
+Force = Annotated[bool, typer.Option("--force", help="Fill in catalogs even if their header names another language.")]
 Split = Annotated[
     bool | None,
     typer.Option(
-        help="Translate each sentence of a line by itself, and long ones by clauses where that is better.",
+        help="Translate each sentence of a line separately, and long ones in clauses where that is better.",
         show_default="--split",
     ),
 ]
 Spelling = Annotated[
     bool | None,
-    typer.Option(help="Correct misspelt words of the source, and say so.", show_default="--spelling"),
+    typer.Option(help="Correct misspelt words of the source, and report them.", show_default="--spelling"),
 ]
 Flags = Annotated[
-    bool, typer.Option("--flags", help="Add columns: what to check each translation for, and its confidence.")
+    bool, typer.Option("--flags", help="Add columns with warnings and the model's confidence for each translation.")
 ]
 Words = Annotated[bool, typer.Option("--words", help="With --json, add the probability of each word.")]
 EngineName = Annotated[
     str | None,
     typer.Option(
-        help="What computes: torch, or ctranslate2 (faster on a CPU, the same answers).",
-        show_default="ctranslate2 where it can",
+        help="Inference engine: torch, or ctranslate2 (faster on a CPU, same results).",
+        show_default="ctranslate2 where supported",
     ),
 ]
 Quantize = Annotated[
     str | None,
-    typer.Option(help="Weights of ctranslate2: int8 is faster and nearly as good.", show_default="float32"),
+    typer.Option(help="Precision of ctranslate2's weights: int8 is faster and nearly as good.", show_default="float32"),
 ]
-Precision = Annotated[
-    str | None, typer.Option(help="Arithmetic of torch: float32 or bfloat16.", show_default="float32")
-]
+Precision = Annotated[str | None, typer.Option(help="Precision of torch: float32 or bfloat16.", show_default="float32")]
 
 
 def register(app: Program) -> None:
@@ -149,11 +150,11 @@ def translate(
     threads: Threads = None,
     device: Device = None,
 ) -> None:
-    """Translate texts, the lines of a file, or standard input, one line per line; or a document.
+    """Translate texts, the lines of a file or of standard input, or a document.
 
-    In a document (--file page.html) only the text changes: markup, code, links and time codes stay as they are.
-    In a gettext catalog (--file app.po) untranslated entries are filled and marked fuzzy; the rest stays as it is.
-    An interrupted translation to a file is kept in <out>.partial, and the same command continues it.
+    In a document (--file page.html) only the text changes: markup, code, links and time codes are preserved.
+    In a gettext catalog (--file app.po) untranslated entries are filled in and marked fuzzy; the rest is unchanged.
+    An interrupted translation is kept in <out>.partial; run the same command again to continue.
     """
     from mirada.tasks.translation.model import TranslationModel
 
@@ -189,7 +190,7 @@ def _translate_lines(
 ) -> None:
     """Translate texts or lines, one line per line; with `flags` in columns."""
     if prefix.rstrip() != prefix:
-        say(f"mirada: --prefix {prefix!r}: the space at its end is ignored; the next word brings its own")
+        say(f"mirada: --prefix {prefix!r}: the trailing space is ignored; the next word begins with one")
 
     def predict(lines: Lines) -> list[Translation]:
         found = aids.translate(lines, prefix=prefix, **decode)
@@ -201,9 +202,9 @@ def _translate_lines(
 def _check_shown(flags: bool, words: bool, n_best: int | None, json_: bool) -> None:
     """Refuse options that the chosen output cannot show."""
     if words and not json_:
-        raise UsageError("--words: is shown with --json; add it, or leave it out")
+        raise UsageError("--words: requires --json; add --json, or leave out --words")
     if flags and (n_best or 1) > 1:
-        raise UsageError("--flags: is for one translation a line; leave out --n-best, or use --json")
+        raise UsageError("--flags: prints one translation per line; leave out --n-best, or use --json")
 
 
 def _kind(file: Path) -> str:
@@ -218,9 +219,9 @@ def _kind(file: Path) -> str:
 def _check_kind(kind: str, lines: Options, catalogs: Options, documents: Options) -> None:
     """Refuse options that are for another kind of input."""
     meant = {
-        "lines": (lines, "is about lines of text; leave it out for documents and catalogs"),
-        "catalogs": (catalogs, "is about gettext catalogs (--file app.po, --file locale); leave it out"),
-        "document": (documents, "is about tables (--file table.csv, .tsv or .jsonl); leave it out"),
+        "lines": (lines, "applies to lines of text; leave it out for documents and catalogs"),
+        "catalogs": (catalogs, "applies to gettext catalogs (--file app.po, --file locale); leave it out"),
+        "document": (documents, "applies to tables (--file table.csv, .tsv or .jsonl); leave it out"),
     }
     for other, (options, why) in meant.items():
         for name, value in options.items():

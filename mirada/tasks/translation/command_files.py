@@ -40,7 +40,7 @@ class Aids:
         from mirada.tasks.translation.memory import THRESHOLD, check_threshold
 
         if threshold is not None and memory is None:
-            raise UsageError(f"--memory-threshold {threshold:g}: is about a memory; add --memory, or leave it out")
+            raise UsageError(f"--memory-threshold {threshold:g}: requires --memory; add it, or leave this out")
         self.model, self.to = model, to
         self.glossary = Glossary.read(glossary, keep=keep) if glossary or keep else None
         self.memory = model.open_memory(memory, to) if memory else None
@@ -127,7 +127,7 @@ def fill(
         where = f" in {counted(len(paths), 'catalog')}" if file.is_dir() else ""
         empty = f", {left:,} left empty" if left else ""
         entries = f"{filled:,} {'entry' if filled == 1 else 'entries'}"
-        say(f"filled {entries}{where}, marked fuzzy for a person to check{empty}; the rest is as it was")
+        say(f"filled {entries}{where}, marked fuzzy for review{empty}; the rest is unchanged")
 
     options = model.fill_options(**decode)
     _translate_all(
@@ -175,7 +175,7 @@ def translate_document(
     texts, options = documents.texts_of(document), model.fill_options(**decode)
     source = model.languages(aids.to)[0]
     if other := language.other_than(source, texts):
-        say(f"mirada: {file}: its texts look like {other}, and the model translates from {source}")
+        say(f"mirada: {file}: its text looks like {other}, but the model translates from {source}")
     left = 0
 
     def predict(chunk: Lines) -> list[Translation]:
@@ -193,7 +193,7 @@ def translate_document(
             say(f"mirada: {file}, {remark}")
         if json_:
             print(json.dumps({"file": str(file), **done.as_dict()}, ensure_ascii=False))
-        say(f"{done}; the rest of the document is as it was")
+        say(f"{done}; the rest of the document is unchanged")
 
     given = Input(texts, None, unit="segments")
     _translate_all(given, out, {**job, "document": file.suffix, "columns": columns}, predict, finish)

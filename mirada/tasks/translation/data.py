@@ -282,7 +282,7 @@ class TranslationData(Preparation[Any]):
         tags, longest = preprocessor.source.tags, self.data.max_tokens
         most = getattr(self.built.get("model"), "max_length", math.inf) - 1 - most_tags(preprocessor.source)
         if longest > most:
-            raise ConfigError(f"data.max_tokens={longest}: with its tags the model takes {most}; lower it to that")
+            raise ConfigError(f"data.max_tokens={longest}: with its tags the model accepts {most}; lower it to that")
 
         def too_long(row: Row, tokens: int) -> None:
             if not row.again:  # one that was left out before
@@ -302,7 +302,7 @@ class TranslationData(Preparation[Any]):
         if self.both:
             self.report.notes.append("every pair is learned in both directions, and counts twice")
         if SYNTHETIC not in tags and (survey.kept(_MADE) > 0).any():
-            self.report.notes.append("the base has no tag for synthetic pairs: they are learned from like any others")
+            self.report.notes.append("the base has no tag for synthetic pairs: they are treated like all others")
 
     # ── opening and use ───────────────────────────────────────────────────────────────────────────────────────────
 

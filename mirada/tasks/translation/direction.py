@@ -75,7 +75,7 @@ class Directions:
         to, other = self.codes
         if source is None:
             raise UsageError(
-                f"{self._path}: translates both ways, and the language of the input is not clear; say which way: "
+                f"{self._path}: translates both ways, and the language of the input is unclear; choose the direction: "
                 f"--to {to} or --to {other}"
             )
         to = other if source == to else to

@@ -37,7 +37,7 @@ class DocumentTranslation(Prediction):
     def __str__(self) -> str:
         if not self.translated + self.left:
             return "found nothing to translate"
-        rest = f"; {counted(self.left, 'segment')} left as it was" if self.left else ""
+        rest = f"; {counted(self.left, 'segment')} left unchanged" if self.left else ""
         return f"translated {counted(self.translated, 'segment')}{rest}"
 
 
@@ -92,9 +92,9 @@ def _with_tags(text: str, without: Mapping[str, Translation]) -> Translation:
     placed, lost = inline.placed(text, inline.stripped(translation.text), parts)
     if not inline.may_be_written(text, placed):
         return replace(translation, text="", problem="its tags could not be placed in its translation")
-    note = "see whether its markup is where it should be"
+    note = "check the position of its markup"
     if lost:
-        note = f"the markup of {', '.join(map(shown_text, lost))} found no place in its translation"
+        note = f"the markup of {', '.join(map(shown_text, lost))} could not be placed in its translation"
     return replace(translation, text=placed, alternatives=(), notes=(*translation.notes, note))
 
 
@@ -106,7 +106,7 @@ def assemble(document: Document, translated: Mapping[str, Translation]) -> Docum
         one = translated[segment.text]
         texts.append(None if one.problem else one.text)
         if one.problem:
-            notes.append(f"{segment.place}: {one.problem}; it is left as it was")
+            notes.append(f"{segment.place}: {one.problem}; it is left unchanged")
         notes += [f"{segment.place}: {note}" for note in one.notes]
     left = sum(text is None for text in texts)
     return DocumentTranslation(document.write(texts), len(texts) - left, left, notes=tuple(notes))

@@ -40,7 +40,7 @@ class TranslationEnsemble(TranslationModel):
         check_choice("precision", precision, ("float32", "bfloat16"))
         for option, asked in (("--engine ctranslate2", engine == "ctranslate2"), (f"--quantize {quantize}", quantize)):
             if asked:
-                raise UsageError(f"{option}: {self.path} is an ensemble, and only the engine torch computes one")
+                raise UsageError(f"{option}: {self.path} is an ensemble, which only the engine torch supports")
         networks = [member.network for member in self.members]
         self.translator.engine = EnsembleEngine(networks, self.device, precision)
 
@@ -59,7 +59,7 @@ class TranslationEnsemble(TranslationModel):
         raise UsageError(f"{self.path}: an ensemble has several networks; trace one of them: {self.members[0].path}")
 
     def embeddings(self, side: str = "source") -> Embeddings:
-        raise UsageError(f"{self.path}: each member of an ensemble has embeddings of its own; name one of them")
+        raise UsageError(f"{self.path}: each member of an ensemble has its own embeddings; use one of them")
 
 
 def _check_fit(path: Path, one: TranslationModel, other: TranslationModel) -> None:

@@ -115,17 +115,17 @@ def check_linking(
         check_choice("links", links, ("target", "both", "either", "grow"))
     if threshold is not None:
         if isinstance(threshold, bool) or not isinstance(threshold, Real) or not 0 < float(threshold) <= 1:
-            raise UsageError(f"--threshold {threshold!s:.40}: is a weight above 0, and at most 1")
+            raise UsageError(f"--threshold {threshold!s:.40}: must be a weight above 0 and at most 1")
         if by != "attention":
             raise UsageError(
                 f"--threshold {threshold}: is an attention weight, and {by} measures losses of log probability; "
-                "leave it out, and choose by --links"
+                "leave it out, and use --links instead"
             )
         if links is not None:
-            raise UsageError(f"--links {links}: --threshold {threshold} links without it; leave out one of them")
+            raise UsageError(f"--links {links}: --threshold {threshold} replaces it; leave out one of them")
     for name, given in (("layer", layer), ("head", head), ("row", row)):
         if by != "attention" and given is not None:
-            raise UsageError(f"--{name} {given}: is about attention; leave it out, or take --by attention")
+            raise UsageError(f"--{name} {given}: applies only to attention; leave it out, or use --by attention")
 
 
 def check_pairs(given: Any) -> list[Pair]:

@@ -102,7 +102,7 @@ class Glossary:
 
     def _add(self, entry: Entry) -> None:
         if len(self.entries) == MAX_TERMS:
-            raise DataError(f"{entry.where}: is beyond {MAX_TERMS:,} terms, the most that a glossary may have")
+            raise DataError(f"{entry.where}: exceeds the limit of {MAX_TERMS:,} terms per glossary")
         self.entries.append(entry)
         for source in entry.sources:
             words = _words(source)
@@ -284,7 +284,7 @@ def _terms(path: StrPath) -> list[Entry]:
         cells = line.split("\t")
         if len(cells) > 2 and any(map(str.strip, cells[2:])):
             raise DataError(
-                f"{where}: has {len(cells)} columns, and a glossary has two: source and target; write several targets "
+                f"{where}: has {len(cells)} columns, but a glossary has two: source and target; write several targets "
                 f"as a{FORMS}b, and leave out other columns with `cut -f 1,2`"
             )
         if not entries and [cell.strip().casefold() for cell in cells[:2]] in _HEADERS:
@@ -310,7 +310,9 @@ def _kept(path: StrPath) -> list[Entry]:
     for number, line in _filled(path):
         where = f"{shown_path(path)}, line {number}"
         if "\t" in line:
-            raise DataError(f"{where}: has a tab, and --keep takes a word a line; is it a glossary? --glossary {path}")
+            raise DataError(
+                f"{where}: has a tab, but --keep takes one word per line; for a glossary: --glossary {path}"
+            )
         entries.append(Entry(_forms([line], where), (), where))
     return entries
 
@@ -331,5 +333,5 @@ def _forms(cells: Sequence[str], where: str) -> tuple[str, ...]:
         if not form:
             raise DataError(f"{where}: has an empty term; to keep a word as it is, leave out the tab, too")
         if len(form) > LONGEST_TERM:
-            raise DataError(f"{where}: has a term of {len(form):,} characters, and {LONGEST_TERM} is the most")
+            raise DataError(f"{where}: has a term of {len(form):,} characters; the limit is {LONGEST_TERM}")
     return forms

@@ -80,7 +80,7 @@ class TranslationMemory:
             if len(self._units) == MAX_UNITS or characters > MAX_CHARACTERS:
                 raise DataError(
                     f"{file}, line {line}: the memory is larger than {MAX_UNITS:,} units or {MAX_CHARACTERS:,} "
-                    "characters; take a part of it"
+                    "characters; use a part of it"
                 )
             self._exact[key] = len(self._units)
             self._shapes.setdefault(_NUMBER.sub("0", key), len(self._units))
@@ -199,7 +199,7 @@ def check_threshold(given: float) -> float:
     if given < 100 and find_spec("rapidfuzz") is None:
         raise UsageError(
             "--memory: similar sentences are found with rapidfuzz, which is not installed: pip install mirada[memory]; "
-            "for exact matches alone: --memory-threshold 100"
+            "for exact matches only: --memory-threshold 100"
         )
     return given
 

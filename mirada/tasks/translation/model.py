@@ -202,7 +202,7 @@ class TranslationModel(Explaining, Looking, GenerativeModel):
     def _terms(self, glossary: Glossary, config: DecodeConfig, to: str | None) -> Find:
         """What finds the terms of a glossary in a sentence."""
         if config.sample:
-            raise UsageError("--glossary: terms are searched for, and --sample draws at random; leave out one")
+            raise UsageError("--glossary: cannot be combined with --sample; leave out one of them")
         glossary.check(self.target_tokenizer, self.translator.longest)
         source = self.directions.pair(to)[0]
         return lambda sentence: glossary.find(sentence, source)
@@ -354,7 +354,7 @@ class TranslationModel(Explaining, Looking, GenerativeModel):
         """Source and target language of a direction, which has to be named if there are two."""
         if to is None and self.directions.both:
             known = " or ".join(f"--to {code}" for code in self.directions.codes)
-            raise UsageError(f"{self.path}: translates both ways; say which way: {known}")
+            raise UsageError(f"{self.path}: translates both ways; choose the direction: {known}")
         return self.directions.pair(self.directions.find(to))
 
     def fill_options(self, **decode: Unpack[DecodeOptions]) -> DecodeOptions:

@@ -82,6 +82,6 @@ def with_notes(scores: TranslationScores, found: Sequence[Translation]) -> Trans
     notes = (
         *note("refused, and scored as empty", refused, problem),
         *note("cut at the length limit (decode.max_ratio)", cut),
-        *note("translated in parts, longer than the model takes", parts),
+        *note("translated in parts, because longer than the model accepts", parts),
     )
     return replace(scores, notes=(*scores.notes, *notes), refused=len(refused), cut=len(cut))

@@ -49,7 +49,7 @@ class TranslationReport(TaskReport):
     score_notes = (
         "BLEU, chrF++ and TER compare each translation with the reference. BLEU and chrF++ go from 0 to 100, higher is "
         "better; TER counts the edits it would take, lower is better.",
-        "A model that has not learned when to stop writes long translations, and is slower in use because of that.",
+        "A model that has not learned when to stop writes long translations, which also makes it slower.",
     )
     sample_headings = ("source", "reference")
     samples_note = "Sentences of the dev set from short to long, chosen by length alone. ✓ equals a reference."

@@ -30,12 +30,12 @@ from mirada.tasks.translation import flags
 from mirada.tasks.translation.prediction import Translation
 
 REASONS = {
-    "tab": "lines with a tab (a file of pairs? take one column of it)",
-    "refused": "texts that the model does not take",
+    "tab": "lines with a tab (if this is a file of pairs, extract one column)",
+    "refused": "texts that the model does not accept",
     "empty_output": "empty translations",
-    "cut": "translations that the length limit ended",
+    "cut": "translations cut at the length limit",
     "looping": "translations that repeat themselves",
-    "copied": "translations that are the text itself",
+    "copied": "translations that copy the text",
 }
 """Why a text gives no pair, besides the reasons of `checks.REASONS`."""
 
@@ -198,7 +198,7 @@ def write_pairs(
             os.replace(listed, excluded)
         if not pairs:
             raise DataError(
-                f"{out}: would have {Written(0, counts, excluded)}; train the model further, or take another"
+                f"{out}: would have {Written(0, counts, excluded)}; train the model further, or use another"
             )
         os.replace(fresh, out)
         sync_folder(out.parent)

@@ -133,8 +133,8 @@ class Translator:
             if len(pieces) > 1 and len(piece.ids) > self.longest:
                 found.parts += len(pieces)
                 found.notes.append(
-                    f"a sentence has {len(piece.ids):,} tokens and the model takes {self.longest:,}: it was translated "
-                    f"in {len(pieces)} parts"
+                    f"a sentence has {len(piece.ids):,} tokens, but the model takes {self.longest:,}: "
+                    f"it was translated in {len(pieces)} parts"
                 )
             if worst := max((len(part.ids) for part in pieces if len(part.ids) > self.longest), default=0):
                 found.problem = (
@@ -239,14 +239,14 @@ class Translator:
             fault = found.problem or "is empty"
             if found.pieces:
                 fault = f"is translated in {len(found.pieces)} parts; the first is {found.pieces[0].source!r:.80}"
-            raise InputError(f"a model is looked into with one sentence at a time: the text {fault}")
+            raise InputError(f"give one sentence at a time: the text {fault}")
         return found.pieces[0]
 
     def chosen(self, piece: Piece, config: DecodeConfig) -> list[Hypothesis]:
         """The n best hypotheses of a piece, that of its translation first."""
         self.search([piece], config, lambda done: None)
         if piece.copied:
-            raise InputError(f"{piece.source!r:.80} is copied as it is: the model does not translate it")
+            raise InputError(f"{piece.source!r:.80} is copied unchanged: the model does not translate it")
         first, *others = self.search.generate([piece], config)[0]
         if first.tokens != piece.tokens:  # it was searched again, for the first one had a fault
             log_p = sum(self.engine.score([piece.ids], [piece.tokens])[0])
@@ -275,7 +275,7 @@ class Translator:
             part = f", {cut} of its {len(pieces)} sentences" if len(pieces) > 1 else ""
             notes.append(f"the translation was cut at the length limit{part}; allow more with decode.max_ratio")
         corrected = tuple(one for piece in pieces for one in piece.corrected)
-        notes += [f"{word!r} is read as {other!r}" for word, other in dict.fromkeys(corrected)]
+        notes += [f"{word!r} corrected to {other!r}" for word, other in dict.fromkeys(corrected)]
         flags = set().union(*(piece.flags for piece in pieces), ["spelling"] if corrected else [])
         if is_copy(text, options[0][0]):
             flags.add("copied")
@@ -299,7 +299,7 @@ class Translator:
 def _fault(text: str) -> str | None:
     """Why a text cannot be translated, if that shows before it is tokenized."""
     if len(text) > LONGEST_TEXT:
-        return f"has {len(text):,} characters; {LONGEST_TEXT:,} are translated at most: break it into lines"
+        return f"has {len(text):,} characters; {LONGEST_TEXT:,} is the limit: break it into lines"
     if has_invalid_bytes(text):
         return "has bytes that are not UTF-8 (lone surrogates); decode it with the encoding that it was written in"
     return None

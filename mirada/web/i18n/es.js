@@ -25,7 +25,7 @@ export const spanish = {
   "link.copied": "Se copió el enlace a esta vista.",
   "link.here": "El enlace a esta vista: {link}",
   "failed": "Esto no se puede calcular: {why}",
-  "opening": "Abriendo el modelo …",
+  "opening": "Cargando el modelo …",
   "offline":
     "Todo en esta página se calcula en su navegador, con los pesos del propio modelo. No se envía nada a ninguna parte.",
   "offline.recorded":

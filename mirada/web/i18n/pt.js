@@ -25,7 +25,7 @@ export const portuguese = {
   "link.copied": "O link para esta visualização foi copiado.",
   "link.here": "O link para esta visualização: {link}",
   "failed": "Isto não pode ser calculado: {why}",
-  "opening": "Abrindo o modelo …",
+  "opening": "Carregando o modelo …",
   "offline":
     "Tudo nesta página é calculado no seu navegador, com os pesos do próprio modelo. Nada é enviado a lugar nenhum.",
   "offline.recorded":

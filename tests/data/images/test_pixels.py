@@ -77,7 +77,7 @@ def whole_png() -> bytes:
         (b"%!PS-Adobe-3.0 EPSF-3.0\n", "not_image", "is not an image"),
         (png_header(10_000, 10_000), "too_large", "has over 64 megapixels (10,000×10,000)"),
         (png_header(100_000, 100_000), "too_large", "has over 64 megapixels"),
-        (whole_png()[:900], "damaged", "is damaged or cut short"),
+        (whole_png()[:900], "damaged", "is damaged or truncated"),
     ],
     ids=["empty", "text", "postscript", "large", "bomb", "cut"],
 )

@@ -86,7 +86,7 @@ def test_a_mo_file_cut_anywhere_is_refused(tmp_path: Path, name: str) -> None:
         path = write(tmp_path / name, content[:end])
         message = fault(lambda: Mo(path, ANY))  # noqa: B023
         assert str(path) in message
-        assert ("damaged or cut short" if end >= 4 else "does not begin as a compiled catalog") in message
+        assert ("damaged or cut short" if end >= 4 else "does not begin like a compiled catalog") in message
 
 
 @pytest.mark.parametrize("number", [0, 1, 0x7FFFFFFF, 0xFFFFFFFF, po.LARGEST])
@@ -116,7 +116,7 @@ def test_texts_that_lie_upon_each_other_do_not_grow_without_end(
     [
         (struct.pack("<2I", 0x950412DE, 2 << 16) + bytes(20), "unknown revision 2"),
         (struct.pack("<11I", 0x950412DE, 0, 1, 28, 36, 0, 0, 1, 44, 1, 46) + b"a\0bc\0", "damaged"),
-        (b"PK\x03\x04 and more", "does not begin as a compiled catalog"),
+        (b"PK\x03\x04 and more", "does not begin like a compiled catalog"),
         (struct.pack("<11I", 0x950412DE, 0, 1, 28, 36, 0, 0, 1, 44, 3, 46) + b"a\0b\0c\0", "entry 1: has more texts"),
         (
             struct.pack("<11I", 0x950412DE, 0, 1, 28, 36, 0, 0, 5, 44, 1, 50) + b"a\0b\0c\0d\0",

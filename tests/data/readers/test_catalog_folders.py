@@ -46,8 +46,8 @@ def test_catalogs_in_the_target_language_are_chosen(tmp_path: Path) -> None:
     assert chosen(tmp_path, names, "en", "es") == (
         ["app.po", "es.po", "es_MX.po", "pairs.tsv"],
         [
-            "4 catalogs in other languages passed over: de.po (de), fr.po (fr), it.po (it), pt.po (pt)",
-            "1 template passed over: app.pot",
+            "4 catalogs in other languages skipped: de.po (de), fr.po (fr), it.po (it), pt.po (pt)",
+            "1 template skipped: app.pot",
         ],
     )
     assert chosen(tmp_path, names, "en", "es_MX")[0] == ["app.po", "es_MX.po", "pairs.tsv"]
@@ -61,7 +61,7 @@ def test_the_language_in_a_header_decides(tmp_path: Path) -> None:
     files.append(str(write(tmp_path / "e.mo.gz", gzip.compress(polib_mo([], "it")))))
     read_files, notes = choose(str(tmp_path), files, Wanted(target_language="es"))
     assert [Path(file).name for file in read_files] == ["a.po", "de.po", "d.mo"]
-    assert notes == ["2 catalogs in other languages passed over: c.po (fr), e.mo.gz (it)"]
+    assert notes == ["2 catalogs in other languages skipped: c.po (fr), e.mo.gz (it)"]
 
 
 def test_a_long_or_damaged_beginning_leaves_the_path(tmp_path: Path) -> None:
@@ -71,8 +71,8 @@ def test_a_long_or_damaged_beginning_leaves_the_path(tmp_path: Path) -> None:
     read_files, notes = choose(str(tmp_path), files, Wanted(target_language="es"))
     assert [Path(file).name for file in read_files] == ["es.po", "missing.es.po"]
     assert notes == [
-        "1 catalog in another language passed over: de.po (de)",
-        "1 .mo file beside a .po of the same name passed over: es.mo",
+        "1 catalog in another language skipped: de.po (de)",
+        "1 .mo file next to a .po of the same name skipped: es.mo",
     ]
 
 
@@ -87,9 +87,9 @@ def test_catalogs_in_the_source_language_are_read_backward(tmp_path: Path) -> No
     both = ["de.po", "en.po", "es.po"]
     assert chosen(tmp_path, ["de.po", "es.po"], "es", "en") == (
         ["es.po"],
-        ["1 catalog in another language passed over: de.po (de)"],
+        ["1 catalog in another language skipped: de.po (de)"],
     )
-    others = ["2 catalogs in other languages passed over: de.po (de), en.po (en)"]
+    others = ["2 catalogs in other languages skipped: de.po (de), en.po (en)"]
     assert chosen(tmp_path, both, "es", "en") == (["es.po"], others)
     assert chosen(tmp_path, both, "en", "es") == (["es.po"], others)
     assert chosen(tmp_path, both, None, "en")[0] == ["en.po"]
@@ -101,7 +101,7 @@ def test_compiled_catalogs_beside_their_source_are_left_out(tmp_path: Path) -> N
     names = ["es.po", "es.mo", "es.gmo", "sub/es.mo", "app.es.po.gz", "app.es.mo"]
     assert chosen(tmp_path, names, "en", "es") == (
         ["app.es.po.gz", "es.po", "sub/es.mo"],
-        ["3 .mo files beside a .po of the same name passed over: app.es.mo, es.gmo, es.mo"],
+        ["3 .mo files next to a .po of the same name skipped: app.es.mo, es.gmo, es.mo"],
     )
 
 
@@ -121,7 +121,7 @@ def test_folders_where_nothing_fits(tmp_path: Path) -> None:
 def test_all_that_is_passed_over_is_named_up_to_a_bound(tmp_path: Path) -> None:
     names = [f"{number:03}/de.po" for number in range(60)]
     _, (note,) = chosen(tmp_path, [*names, "es.po"], "en", "es")
-    assert note.startswith("60 catalogs in other languages passed over: 000/de.po (de), ")
+    assert note.startswith("60 catalogs in other languages skipped: 000/de.po (de), ")
     assert note.endswith("049/de.po (de) and 10 more")
 
 

@@ -47,7 +47,7 @@ def test_columns_by_number_do_not_take_the_header(
     assert texts(files) == PAIRS
     assert next(iter(files)).line == 2
     (note,) = files.notes
-    assert note == f"{path}: line 1 is taken for a header, not a pair; if it is one: --set data.header=false"
+    assert note == f"{path}: line 1 is read as a header, not as a pair; if it is a pair: --set data.header=false"
 
 
 @pytest.mark.parametrize("header", ["es\ten", "source\ttarget", "Spanish\tEnglish", "text\ttranslation"])
@@ -90,7 +90,7 @@ def test_a_check_says_that_a_row_is_taken_for_a_header(tmp_path: Path) -> None:
     content = "Nummer;Satz;Übersetzung\n" + "".join(f"{n};{s};{t}\n" for n, (s, t) in enumerate(toy.pairs(30)))
     path = write(tmp_path / "table.csv", content)
     said = run("check", path, "--columns", "2,3").stdout
-    assert "line 1 is taken for a header" in said
+    assert "line 1 is read as a header" in said
     assert "30 pairs read" in said
 
 

@@ -173,7 +173,7 @@ def test_a_quote_that_is_never_closed_does_not_read_the_whole_file(
 )
 def test_text_after_a_closing_quote_is_located(tmp_path: Path, content: str, parts: tuple[str, ...]) -> None:
     message = table_fault(tmp_path, content)
-    assert all(part in message for part in (*parts, "write quotes inside of a cell twice", "data.quotes=false"))
+    assert all(part in message for part in (*parts, "write quotes inside a cell twice", "data.quotes=false"))
 
 
 def test_quotes_can_be_plain_characters(tmp_path: Path) -> None:

@@ -300,7 +300,7 @@ def test_other_xml_is_named(tmp_path: Path) -> None:
 
 def test_a_unit_inside_of_a_unit_is_refused(tmp_path: Path) -> None:
     inner = unit(("es", "a"), ("en", "b"))
-    assert "line 4: a unit inside of the unit of line 3" in tmx_fault(tmp_path, document(f"<tu>\n{inner}</tu>"))
+    assert "line 4: a unit inside the unit of line 3" in tmx_fault(tmp_path, document(f"<tu>\n{inner}</tu>"))
 
 
 @pytest.mark.parametrize(

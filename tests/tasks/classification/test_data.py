@@ -131,7 +131,7 @@ def test_batches_hold_texts_with_their_labels(tmp_path: Path) -> None:
             [(f"t {n}", f"label {n}") for n in range(1200)],
             "line 1002: over 1,000 different labels, the last is 'label 1000'",
         ),
-        ([("", "x")] * 30, "0 labelled texts \\(left out: 30 labels without a text\\)"),
+        ([("", "x")] * 30, "0 labelled texts \\(left out: 30 labels without text\\)"),
     ],
 )
 def test_bad_data_is_refused(tmp_path: Path, rows: list[tuple[str, str]], reason: str) -> None:

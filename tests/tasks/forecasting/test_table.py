@@ -222,7 +222,7 @@ def test_newest_first_is_turned_round(tmp_path: Path) -> None:
     assert found.values[:, 0].tolist() == [3, 2, 1]
     assert found.lines.tolist() == [4, 3, 2]
     assert found.times == ["2024-01-01", "2024-01-02", "2024-01-03"]
-    assert found.notes == ["newest row first: turned round"]
+    assert found.notes == ["newest row first: order reversed"]
 
 
 @pytest.mark.parametrize(

@@ -153,7 +153,7 @@ def test_a_file_and_an_array_are_the_same(tmp_path: Path) -> None:
     ("broken", "said"),
     [
         ("missing", "g: there is no such folder or file"),
-        ("file", "g: is neither a folder with a folder of images for every class nor an .npz archive"),
+        ("file", "g: is neither a folder with one folder of images per class nor an .npz archive"),
         ("empty", "g: has 0 files and no folders; images are read from a folder for every class: g/cats/1.png"),
         ("flat", "g: has 3 files and no folders"),
         ("empty class", "g/c: the class 'c' has no images; put some into it, or remove it"),

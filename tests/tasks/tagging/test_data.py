@@ -118,7 +118,7 @@ def test_a_tag_that_occurs_once_is_learned_from(tmp_path: Path) -> None:
     assert {tag for _, tags in training(data) for tag in tags} == set(data.preprocessor.labels)
     assert len(data.dev) == 14  # all but those, and the first with the tag A
     alone = [[(f"w{n}", f"T{n}")] for n in range(12)]
-    with pytest.raises(DataError, match=r"every sentence has a tag of its own .*--dev"):
+    with pytest.raises(DataError, match=r"every sentence is needed .*--dev"):
         prepared(tmp_path / "other", write(tmp_path / "b.conll", alone))
 
 
@@ -172,7 +172,9 @@ def test_a_dev_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="the dev set has the tags 'X', 'Y', which no training sentence has"):
         prepared(tmp_path / "other", file, dev=dev)
     dev.write_text("the\tD\n\ndog\t\n")
-    with pytest.raises(DataError, match=r"dev.conll, line 3: sentences with a word without a tag; .* read whole"):
+    with pytest.raises(
+        DataError, match=r"dev.conll, line 3: sentences with a word without a tag; .* usable as a whole"
+    ):
         prepared(tmp_path / "third", file, dev=dev)
 
 
@@ -200,12 +202,12 @@ def twice(rows: list[Sentence]) -> list[Sentence]:
 @pytest.mark.parametrize(
     ("rows", "tags", "numeric", "note"),
     [
-        (twice(numbered(20)), "auto", False, "20 whole numbers; or else: --set data.tags=numbers"),
-        (numbered(60), "auto", True, "taken for numbers, as all of them are; for labels: --set data.tags=labels"),
-        (numbered(20, "{}.5"), "auto", True, "taken for numbers"),
-        (numbered(20), "numbers", True, "taken for numbers"),
-        (twice(numbered(60)), "labels", False, "taken for labels"),
-        ([*twice(numbered(60, "{}.5")), [("x", "N")]], "auto", False, "taken for labels"),
+        (twice(numbered(20)), "auto", False, "20 whole numbers; to change this: --set data.tags=numbers"),
+        (numbered(60), "auto", True, "read as numbers, as all of them are; to change this: --set data.tags=labels"),
+        (numbered(20, "{}.5"), "auto", True, "read as numbers"),
+        (numbered(20), "numbers", True, "read as numbers"),
+        (twice(numbered(60)), "labels", False, "read as labels"),
+        ([*twice(numbered(60, "{}.5")), [("x", "N")]], "auto", False, "read as labels"),
     ],
 )
 def test_what_tags_are_taken_for(tmp_path: Path, rows: list[Sentence], tags: str, numeric: bool, note: str) -> None:
@@ -256,7 +258,7 @@ def test_numbers_are_kept_with_their_scale(tmp_path: Path) -> None:
         (
             [*numbered(1200), [("bad", "N")]],
             {},
-            "line 3601: the tag 'N' of the word 'bad' is not a number, but tags are taken for numbers",
+            "line 3601: the tag 'N' of the word 'bad' is not a number, but the tags are read as numbers",
         ),
         (
             [*numbered(20), [("one", "1"), ("nan", "nan")]],

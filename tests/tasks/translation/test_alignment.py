@@ -231,12 +231,12 @@ def test_pairs_that_cannot_be_aligned_have_a_problem_and_an_empty_line(trained: 
         ({"layer": "mean", "head": 1}, r"--head 1: is a head of one layer; give --layer as well \(--layer 0\)"),
         ({"row": "next"}, "--row next: there are chosen, fed-in"),
         ({"by": "magic"}, "--by magic: there are attention, leave-out"),
-        ({"by": "leave-out", "head": 1}, "--head 1: is about attention"),
+        ({"by": "leave-out", "head": 1}, "--head 1: applies only to attention"),
         ({"links": "all"}, "--links all: there are target, both, either, grow"),
-        ({"threshold": 1.5}, "--threshold 1.5: is a weight above 0, and at most 1"),
-        ({"threshold": "a"}, "--threshold a: is a weight above 0, and at most 1"),
-        ({"threshold": True}, "--threshold True: is a weight"),
-        ({"threshold": 0.2, "links": "both"}, "--links both: --threshold 0.2 links without it; leave out one"),
+        ({"threshold": 1.5}, "--threshold 1.5: must be a weight above 0 and at most 1"),
+        ({"threshold": "a"}, "--threshold a: must be a weight above 0 and at most 1"),
+        ({"threshold": True}, "--threshold True: must be a weight"),
+        ({"threshold": 0.2, "links": "both"}, "--links both: --threshold 0.2 replaces it; leave out one"),
         ({"threshold": 0.2, "by": "leave-out"}, "--threshold 0.2: is an attention weight, and leave-out measures loss"),
         ({"word_breaks": "letters"}, "--word-breaks letters: there are spaces, punctuation"),
         ({"to": "pt"}, "--to pt: .* translates into en"),
@@ -299,5 +299,5 @@ def test_a_model_of_two_directions_aligns_either_way(both_ways: TranslationModel
 
 
 def test_an_ensemble_has_no_attention_of_its_own(trained: TranslationModel) -> None:
-    with pytest.raises(UsageError, match="name one of them"):
+    with pytest.raises(UsageError, match="use one of them"):
         mirada.load(f"{trained.path}+{trained.path}").align([("el gato", "the cat")])

@@ -32,7 +32,7 @@ def catalog(tmp_path: Path, *entries: str, charset: str = "UTF-8", language: str
         ("100 %% de %d", "%d of 100 %%", ""),
         ("%s de %s", "%s", "lost %s"),
         ("<b>uno</b>", "<b>one", "lost </b>"),
-        ("uno", "one {x}", "has {x}, which its source does not have"),
+        ("uno", "one {x}", "has {x}, which the text does not have"),
         ("uno", "one", ""),
     ],
 )

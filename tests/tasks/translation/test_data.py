@@ -112,7 +112,7 @@ def test_what_cannot_be_measured_with_is_counted(tmp_path: Path) -> None:
     prepared = ready(tmp_path / "data", data)
     assert prepared.about.dev == 7
     said = [note for note in prepared.about.notes if "left out of" in note]
-    assert [note.partition(": ")[2] for note in said] == ["1 (blank lines)", "2 (lines with one side only)"]
+    assert [note.partition(": ")[2] for note in said] == ["1 (blank lines)", "2 (lines with an empty side)"]
 
 
 def test_what_is_prepared_is_opened_again_without_the_files(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def test_the_language_of_the_input_decides_and_it_is_said(both_ways: Translation
     assert asked.sources[-1][0] == en
     assert both_ways.translate(ENGLISH, to="es").notes == ()
     assert both_ways.translate("  ").text == ""
-    with pytest.raises(UsageError, match="language of the input is not clear; say which way: --to en or --to es"):
+    with pytest.raises(UsageError, match="language of the input is unclear; choose the direction: --to en or --to es"):
         both_ways.translate("No.")
     with pytest.raises(UsageError, match=r"--to fr: .* translates into en or es"):
         both_ways.translate(SPANISH, to="fr")
@@ -138,10 +138,10 @@ def test_translate_says_which_way_once(both_ways: TranslationModel, tmp_path: Pa
     assert len(done.stdout.splitlines()) == 3
     assert "is not clear" in refused("translate", both_ways.path, "No.", code=2)
     assert "translates into en or es" in refused("translate", both_ways.path, "No.", "--to", "fr", code=2)
-    assert "say which way" in refused("translate", both_ways.path, "--out", tmp_path / "o", code=2, text=ENGLISH)
+    assert "choose the direction" in refused("translate", both_ways.path, "--out", tmp_path / "o", code=2, text=ENGLISH)
     (tmp_path / "app.po").write_text('msgid ""\nmsgstr ""\n\nmsgid "the cat"\nmsgstr ""\n')
     catalog = ("translate", both_ways.path, "--file", tmp_path / "app.po", "--out", tmp_path / "new.po")
-    assert "say which way: --to en or --to es" in refused(*catalog, code=2)
+    assert "choose the direction: --to en or --to es" in refused(*catalog, code=2)
     assert "both ways" in refused("export", both_ways.path, "--format", "ctranslate2", "--out", tmp_path / "e", code=2)
 
 

@@ -41,10 +41,14 @@ def through(path: Path, content: str) -> tuple[str, tuple[str, ...]]:
 @pytest.mark.parametrize(
     ("page", "translated", "note"),
     [
-        ("<p>el <b>gato</b> ve", "<p>the <b>cat</b> sees", "see whether its markup"),
-        ('<p>el gato ve <a href="x">el tren</a> aquí', '<p>the cat sees <a href="x">the train</a> here', "see whether"),
-        ("<p>el <b>gato</b> ve el gato", "<p>the cat sees the cat", "the markup of 'gato' found no place"),
-        ("<p>el gato <code>x</code> ve", "<p>the cat <code>x</code> sees", "see whether"),
+        ("<p>el <b>gato</b> ve", "<p>the <b>cat</b> sees", "check the position"),
+        (
+            '<p>el gato ve <a href="x">el tren</a> aquí',
+            '<p>the cat sees <a href="x">the train</a> here',
+            "check the position",
+        ),
+        ("<p>el <b>gato</b> ve el gato", "<p>the cat sees the cat", "the markup of 'gato' could not be placed"),
+        ("<p>el gato <code>x</code> ve", "<p>the cat <code>x</code> sees", "check the position"),
     ],
 )
 def test_lost_tags(tmp_path: Path, page: str, translated: str, note: str) -> None:
@@ -70,7 +74,7 @@ def test_what_has_no_translation_stays(tmp_path: Path) -> None:
     done = assemble(document, dict(zip(texts, found, strict=True)))
     assert done.content == b"<p>uno<p>two"
     assert (done.translated, done.left) == (1, 1)
-    assert done.notes == ("line 1: is too long; it is left as it was",)
+    assert done.notes == ("line 1: is too long; it is left unchanged",)
     (empty,) = translate_texts(["uno"], lambda some: [Translation(" ")], True)
     assert empty.problem == "its translation is empty"
 
@@ -117,7 +121,7 @@ def test_from_the_command_line(trained: TranslationModel, tmp_path: Path) -> Non
     assert "b.html: exists already" in refused(*command, code=2)
     assert "--out a.en.html" in refused(*command[:4], code=2)
     assert "--prefix the" in refused(*command, "--prefix", "the", code=2)
-    assert "--columns x: is about tables" in refused("translate", trained.path, "hola", "--columns", "x", code=2)
+    assert "--columns x: applies to tables" in refused("translate", trained.path, "hola", "--columns", "x", code=2)
 
 
 def test_tables_and_archives_from_the_command_line(trained: TranslationModel, tmp_path: Path) -> None:

@@ -156,7 +156,7 @@ def test_misspelt_words_are_read_as_they_are_meant_and_it_is_said(model: Transla
         assert str(found).casefold() == "the cat sees the train at 12:30."
         assert found.corrected == (("tern", "tren"),)
         assert found.flags == ("spelling",)
-        assert found.notes == ("'tern' is read as 'tren'",)
+        assert found.notes == ("'tern' corrected to 'tren'",)
         assert found.as_dict()["corrected"] == [["tern", "tren"]]
     assert model.translate("El <b>tern</b> ve el <i>gtao</i>.").text == "The <b>train</b> sees the <i>cat</i>."
     whole = model.translate("El gato ve el tern.", spelling=False)

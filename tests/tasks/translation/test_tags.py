@@ -160,7 +160,7 @@ def test_faults(tmp_path: Path, files: tuple[str, str]) -> None:
     apart = {**built, "tokenizer": TokenizerConfig(joint=False), "data": both, "model": model}
     with pytest.raises(ConfigError, match="both directions has one vocabulary"):
         TASK.check(apart)
-    with pytest.raises(ConfigError, match=r"max_tokens=100: with its tags the model takes 99"):
+    with pytest.raises(ConfigError, match=r"max_tokens=100: with its tags the model accepts 99"):
         TASK.prepare({**built, "tokenizer": SMALL, "data": both, "model": model}, tmp_path / "d", lambda *_: None)
 
 

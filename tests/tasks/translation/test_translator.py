@@ -196,7 +196,7 @@ def test_texts_beyond_all_measure_are_refused_before_they_are_read(trained: Tran
     refused, fine = trained.translate(["gato " * (LONGEST_TEXT // 5 + 1), CAT])
     assert fine.text == THE_CAT
     assert refused.problem is not None
-    assert "1,000,000 are translated at most" in refused.problem
+    assert "1,000,000 is the limit" in refused.problem
 
 
 def test_lone_surrogates_are_named(trained: TranslationModel) -> None:
