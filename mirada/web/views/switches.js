@@ -21,8 +21,9 @@ export class SwitchesView {
     this.allOn = button(app.t("switches.all_on"), () => app.set({switches: {}}), {class: "all-on"});
     this.count = element("p", {class: "soft", role: "status"});
     this.now = element("div", {class: "switch-now", "aria-hidden": "true"});
+    this.heads = element("span", {}, ` ${app.t("switches.heads")}`);
     this.element = element("div", {class: "switches"},
-      element("p", {class: "note"}, app.t("switches.intro")),
+      element("p", {class: "note"}, app.t("switches.intro"), this.heads),
       element("div", {class: "switches-body"}, this.place,
         element("div", {}, element("div", {class: "switch-bar"}, this.allOn, this.count), this.results)), this.now);
   }
@@ -34,6 +35,7 @@ export class SwitchesView {
       this.place.replaceChildren(this.diagram.element);
     }
     this.diagram.show(state.switches);
+    this.heads.hidden = !app.description.parts.some(({heads}) => heads > 0);
     const off = partsOff(state.switches).length;
     this.allOn.disabled = off === 0;
     this.count.textContent = off ? app.t("switches.count", {count: off}) : app.t("switches.none");
