@@ -179,7 +179,8 @@ export const english = {
     "Each word of the sentence is left out in turn: blue is what a word of the translation loses without it, orange what it gains. ρ (Spearman) compares attention with the size of these changes: 1 is the same order, 0 no relation. A weight says how much of a vector goes into one sum; other heads, other layers and the residual connections go around it. So attention is evidence of what a word rests on, and no proof.",
 
   // training and two models
-  "hint.training": "What the model looked at in one sentence, while it learned. Drag from its first steps to its last.",
+  "hint.training":
+    "What the model looked at in one pair of the dev set while it learned; the sentence above plays no part. Drag from its first steps to its last.",
   "training.step": "Step of training",
   "training.of": "step {step} of {last}",
   "training.title": "After {step} steps: {place}",
