@@ -188,6 +188,21 @@ def test_heads_are_chosen_by_arrow_keys(page_file: Path, browser: Browser) -> No
         page.wait_for_url(lambda url: "head=1" in url)
 
 
+def test_brackets_are_typed_with_alt_gr(page_file: Path, browser: Browser) -> None:
+    """As on Spanish and Portuguese keyboards; Control and Alt are pressed then for some browsers."""
+    pressed = """(keys) => document.body.dispatchEvent(
+        new KeyboardEvent("keydown", {key: "}", bubbles: true, ...keys}))"""
+    with opened(browser, page_file, "#view=attention&part=cross") as page:
+        heading = page.locator(".figure h2")
+        expect(heading).to_contain_text("layer 0, head 0")
+        page.evaluate(pressed, {"ctrlKey": True})
+        page.evaluate(pressed, {"metaKey": True, "altKey": True})
+        page.evaluate(pressed, {"ctrlKey": True, "altKey": True, "modifierAltGraph": True})
+        expect(heading).to_contain_text("layer 0, head 1")
+        page.evaluate(pressed, {"altKey": True})
+        expect(heading).to_contain_text("layer 0, mean of all heads")
+
+
 def texts_of(svg: Path) -> list[str | None]:
     return [one.text for one in ElementTree.parse(svg).getroot().iter(f"{SVG}text")]
 
