@@ -13,7 +13,7 @@ from PIL import Image
 
 from mirada.errors import UsageError
 from mirada.inspection.attention import Attention, AttentionMap
-from mirada.inspection.drawing import Heading, boxes, draw_heads, headed, label, role
+from mirada.inspection.drawing import Heading, boxes, draw_heads, headed, label, mean_of, role
 from mirada.inspection.figures import MAX_CELLS
 from mirada.inspection.patches import lit
 from mirada.inspection.trace import Image as Seen
@@ -50,6 +50,7 @@ def test_a_long_sentence_is_drawn_as_means_and_says_so() -> None:
     part = an_attention(["t"] * 2 * side, ["s"] * 2 * side, 2, 2).main
     weights, which = boxes(part)
     assert which == "the mean of all 4 heads"
+    assert mean_of(2) == "the mean of both heads"
     np.testing.assert_allclose(weights[0, 0], part.mean(), rtol=1e-5)
 
 
