@@ -140,6 +140,7 @@ def test_what_needs_the_weights_is_not_there(browser: Browser, tmp_path: Path) -
     )
     with opened(browser, page_file) as page:
         assert page.locator("[role=tab]").all_inner_texts() == ["Look", "Walk"]
+        expect(page.locator(".whole")).to_have_text("el gato")  # a list cuts a long sentence
         expect(page.locator("footer")).to_contain_text("recorded from the model with PyTorch")
         expect(page.locator("footer")).not_to_contain_text("computed in your browser")
         expect(page.locator(".proof")).to_be_hidden()

@@ -115,6 +115,7 @@ export class MapFigure {
     setBox(this.rowBand, 0, top + row * high, right, high);
     setBox(this.columnBand, left + column * cell, top, cell, bottom - top);
     const value = this.app.number(matrix.data[row * matrix.columns + column], 3);
+    this.tip.style.transform = "none"; // where it was, a longer text may not fit
     this.tip.replaceChildren(
       element("bdi", {}, about.rowLabels[row]),
       " → ",
