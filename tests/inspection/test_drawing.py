@@ -150,6 +150,10 @@ def test_images_are_lit_by_layer_and_head(kind: str, tmp_path: Path) -> None:
         assert found.main.keys.pieces[:2] == ("class", "0,0")
     else:
         assert {"all heads", "0.0", "0.1", "1.0", "1.1", "</s>"} <= set(said)
+    figure = found.figure()
+    figure.canvas.draw()
+    label_of_scale = figure.axes[-1].yaxis.label.get_window_extent()
+    assert figure.bbox.y0 <= label_of_scale.y0 < label_of_scale.y1 <= figure.bbox.y1  # it is whole
     found.save(tmp_path / "look.html")
     assert "data:image/png;base64,iVBOR" in (tmp_path / "look.html").read_text(encoding="utf-8")
 
