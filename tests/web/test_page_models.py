@@ -37,8 +37,9 @@ def test_training_is_dragged_through(trained: TranslationModel, browser: Browser
     with opened(browser, tmp_path / "toy.html", "#view=training&place=0 1") as page:
         counter, slider = page.locator(".player output"), page.get_by_label("Step of training")
         expect(counter).to_have_text("step 500 of 500")
-        history = load_history(bundle.read_optional(trained.path, bundle.ATTENTION), "toy")
-        assert history is not None
+        content = bundle.read_optional(trained.path, bundle.ATTENTION)
+        assert content is not None
+        history = load_history(content, "toy")
         texts = ["".join(pieces).removesuffix("</s>").strip() for pieces in (history.source, history.target)]
         expect(page.locator(".pair")).to_have_text(" → ".join(texts))  # not the sentence above
         rows, columns, last = table(page)
