@@ -141,7 +141,8 @@ class Attention(Drawable):
         for known in (name, *NAMES.get(name, ())):
             if known in self.parts:
                 return self.parts[known]
-        raise UsageError(f"part {name!s:.40}: this model has {', '.join(self.parts)}")
+        there = "this model has" if len(self.parts) > 1 else "its only part is"
+        raise UsageError(f"part {name!s:.40}: {there} {', '.join(self.parts)}")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.parts)

@@ -98,7 +98,7 @@ def boxes(part: AttentionMap, averaged: bool = False) -> tuple[Weights, str]:
     means = part.weights.mean(axis=1, keepdims=True)
     if layers * rows * columns <= MAX_CELLS and not averaged:
         return means, f"the mean of the {heads} heads of each layer"
-    which = f"the mean of all {layers * heads} heads" if layers * heads > 1 else "every head"
+    which = mean_of(layers * heads) if layers * heads > 1 else "every head"
     return means.mean(axis=0, keepdims=True), which
 
 
@@ -138,6 +138,11 @@ def draw_heads(part: AttentionMap, heading: Heading, shown: Shown, averaged: boo
     figure.supxlabel(shown(LOOKS_AT), fontsize=9)
     figure.supylabel(role(part), fontsize=9)
     return figure
+
+
+def mean_of(heads: int) -> str:
+    """Which mean it is."""
+    return "the mean of both heads" if heads == 2 else f"the mean of all {heads} heads"
 
 
 def role(part: AttentionMap) -> str:
@@ -222,5 +227,5 @@ def draw_lines(part: AttentionMap, heading: Heading, shown: Shown) -> Figure:
     box.text(1.03, -1, shown(LOOKS_AT).removesuffix("→").strip(), ha="left", va="center", fontsize=7, color="#555555")
     box.axis("off")
     figure.suptitle(title, fontsize=10)
-    figure.supxlabel("\n".join(wrap(_weight(part, f"the mean of all {count} heads"), round(across * 14))), fontsize=8)
+    figure.supxlabel("\n".join(wrap(_weight(part, mean_of(count)), round(across * 14))), fontsize=8)
     return figure

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -53,7 +54,8 @@ def draw_patches(part: AttentionMap, heading: Heading, shown: Callable[[str], st
         axes[row][0].set_ylabel(shown(name), rotation=0, ha="right", va="center", fontsize=8)
     scale = figure.colorbar(ScalarMappable(Normalize(0, 1), "gray"), ax=axes, fraction=0.2 / across, aspect=30)
     scale.set_ticks([0, 1], labels=["0", "largest"], fontsize=7)
-    scale.set_label("attention weight, beside the largest of the box", fontsize=8)
+    about = wrap("attention weight, beside the largest of the box", round(12 * len(names) * cell))
+    scale.set_label("\n".join(about), fontsize=8)
     figure.suptitle(title, fontsize=10)
     return figure
 

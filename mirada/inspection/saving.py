@@ -8,6 +8,8 @@ import io
 import json
 import unicodedata
 import warnings
+from collections import Counter
+from collections.abc import Sequence
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -94,13 +96,21 @@ def table(attention: Attention) -> str:
     which += [f"without {', '.join(attention.without)}"] * bool(attention.without)
     lines.append(f"{part.name}, {', '.join(which)}: what looks, and what it looks at most")
     queries = [label(piece) for piece in part.queries.pieces]
+    keys = told_apart(part.keys.pieces)
     widest = max(map(width, queries), default=0)
     for query, weights in zip(queries, part.mean(), strict=True):
         best = np.argsort(-weights, kind="stable")[:NAMED].tolist()
         named = [key for place, key in enumerate(best) if not place or weights[key] >= LEAST]
-        seen = [f"{label(part.keys.pieces[key])} {weights[key]:.2f}" for key in named]
+        seen = [f"{keys[key]} {weights[key]:.2f}" for key in named]
         lines.append(f"  {padded(query, widest)}  {'   '.join(map(visible, seen))}")
     return "\n".join(lines)
+
+
+def told_apart(pieces: Sequence[str]) -> list[str]:
+    """Tokens as they are shown; those that occur several times with their places: el[0], el[4]."""
+    labels = [label(piece) for piece in pieces]
+    count = Counter(labels)
+    return [f"{one}[{place}]" if count[one] > 1 else one for place, one in enumerate(labels)]
 
 
 def width(text: str) -> int:

@@ -79,6 +79,12 @@ class App {
     return numberText(this.language, value, digits);
   }
 
+  /** A probability in so many digits; one that they would show as 0 is said to be less than the least. */
+  probability(value, digits) {
+    const least = 10 ** -digits;
+    return value > 0 && value < least / 2 ? `< ${this.number(least, digits)}` : this.number(value, digits);
+  }
+
   /** The n-best translations (or continuations) of the sentence, and the search that found them. */
   generation(model = this.model) {
     const {beam, prefix, switches} = this.values;

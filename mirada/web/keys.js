@@ -51,7 +51,7 @@ export class Keys {
   }
 
   #pressed(event) {
-    if (!this.#on || event.altKey || event.ctrlKey || event.metaKey || this.box.open) return;
+    if (!this.#on || this.box.open || isCommand(event)) return;
     if (event.target.closest("input:not([type=checkbox]):not([type=range]), textarea, select, [contenteditable]"))
       return;
     const action = this.#action(event.key);
@@ -79,4 +79,11 @@ export class Keys {
       "}": () => view?.move?.(0, 1),
     }[key];
   }
+}
+
+/** Whether a key is pressed for the browser or the system; not if AltGr, or ⌥ on a Mac, is what types a bracket. */
+function isCommand(event) {
+  if (event.metaKey) return true;
+  const typed = event.getModifierState("AltGraph") || (!event.ctrlKey && "[]{}".includes(event.key));
+  return (event.altKey || event.ctrlKey) && !typed;
 }

@@ -74,11 +74,12 @@ export class Shell {
         oninput: () => this.#typed(),
       });
     }
+    this.whole = app.entry.recorded ? element("p", {class: "whole", dir: "auto", "aria-hidden": "true"}) : null; // the list cuts it
     this.result = element("span", {class: "label", id: "result"});
     return element(
       "section",
       {class: "sentence", "aria-label": app.t("sentence")},
-      element("div", {class: "side"}, element("label", {class: "label", for: id}, app.t("sentence")), this.input),
+      element("div", {class: "side"}, element("label", {class: "label", for: id}, app.t("sentence")), this.input, this.whole),
       element(
         "div",
         {class: "side", role: "group", "aria-labelledby": "result"},
@@ -135,6 +136,7 @@ export class Shell {
     const typed = this.input.value.trim();
     const cleared = typed === "" && app.values.text === "" && document.activeElement === this.input;
     if (!cleared && typed !== app.text) this.input.value = app.text; // a link was followed, perhaps while typing
+    if (this.whole) this.whole.textContent = app.text;
     this.#fit();
   }
 

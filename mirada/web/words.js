@@ -31,6 +31,12 @@ export function pieceLabels(pieces, unit) {
   });
 }
 
+/** The text of a sequence, without the pieces that stand for none. */
+export function textOf(pieces, unit) {
+  const said = pieces.filter((piece) => !isSpecial(piece));
+  return said.join(unit === "words" || unit === "symbols" ? " " : "").trim();
+}
+
 /** Whether a piece stands for no text: the beginning, the end, a direction. */
 function isSpecial(piece) {
   return /^(<[^<>\s]+>|\[[A-Z]+\])$/.test(piece);

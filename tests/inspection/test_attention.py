@@ -146,6 +146,8 @@ def test_parts_layers_and_heads_are_chosen_by_name_and_number() -> None:
         with pytest.raises(UsageError) as refused:
             found.select(**wrong)
         assert str(refused.value) == said
+    with pytest.raises(UsageError, match=r"part encoder: its only part is decoder\.cross"):
+        found.select("cross").select("encoder")
 
 
 def test_words_are_summed_over_keys_and_averaged_over_queries(trained: TranslationModel) -> None:
@@ -254,3 +256,10 @@ def test_the_table_names_what_each_token_looks_at_most() -> None:
         "decoder.cross, layer 0, head 0: what looks, and what it looks at most",
     )
     assert rows == ["  ▁it  ▁la 0.70   ▁gata 0.20   . 0.06", "  猫   </s> 0.94"]
+
+
+def test_the_table_tells_tokens_of_one_name_apart() -> None:
+    weights = np.array([[[[0.5, 0.2, 0.3]]]], np.float32)
+    part = AttentionMap("decoder.cross", weights, Tokens((" the",)), Tokens((" el", " gato", " el")))
+    rows = Attention({"decoder.cross": part}, {"source": part.keys.pieces}, "el gato el", "the").as_text().splitlines()
+    assert rows[2:] == ["  ▁the  ▁el[0] 0.50   ▁el[2] 0.30   ▁gato 0.20"]

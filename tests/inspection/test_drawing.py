@@ -13,7 +13,7 @@ from PIL import Image
 
 from mirada.errors import UsageError
 from mirada.inspection.attention import Attention, AttentionMap
-from mirada.inspection.drawing import Heading, boxes, draw_heads, headed, label, role
+from mirada.inspection.drawing import Heading, boxes, draw_heads, headed, label, mean_of, role
 from mirada.inspection.figures import MAX_CELLS
 from mirada.inspection.patches import lit
 from mirada.inspection.trace import Image as Seen
@@ -50,6 +50,7 @@ def test_a_long_sentence_is_drawn_as_means_and_says_so() -> None:
     part = an_attention(["t"] * 2 * side, ["s"] * 2 * side, 2, 2).main
     weights, which = boxes(part)
     assert which == "the mean of all 4 heads"
+    assert mean_of(2) == "the mean of both heads"
     np.testing.assert_allclose(weights[0, 0], part.mean(), rtol=1e-5)
 
 
@@ -149,6 +150,10 @@ def test_images_are_lit_by_layer_and_head(kind: str, tmp_path: Path) -> None:
         assert found.main.keys.pieces[:2] == ("class", "0,0")
     else:
         assert {"all heads", "0.0", "0.1", "1.0", "1.1", "</s>"} <= set(said)
+    figure = found.figure()
+    figure.canvas.draw()
+    label_of_scale = figure.axes[-1].yaxis.label.get_window_extent()
+    assert figure.bbox.y0 <= label_of_scale.y0 < label_of_scale.y1 <= figure.bbox.y1  # it is whole
     found.save(tmp_path / "look.html")
     assert "data:image/png;base64,iVBOR" in (tmp_path / "look.html").read_text(encoding="utf-8")
 

@@ -11,7 +11,8 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 import mirada
-from mirada import ClassificationModel, TranslationModel
+from mirada import ClassificationModel, TranslationModel, bundle
+from mirada.inspection.snapshots import load_history
 from tests import reviews, toy
 from tests.web.recorded_pages import looks, recorded_page
 from tests.web.test_explore import opened
@@ -36,6 +37,11 @@ def test_training_is_dragged_through(trained: TranslationModel, browser: Browser
     with opened(browser, tmp_path / "toy.html", "#view=training&place=0 1") as page:
         counter, slider = page.locator(".player output"), page.get_by_label("Training step")
         expect(counter).to_have_text("step 500 of 500")
+        content = bundle.read_optional(trained.path, bundle.ATTENTION)
+        assert content is not None
+        history = load_history(content, "toy")
+        texts = ["".join(pieces).removesuffix("</s>").strip() for pieces in (history.source, history.target)]
+        expect(page.locator(".pair")).to_have_text(" → ".join(texts))  # not the sentence above
         rows, columns, last = table(page)
         assert rows[-1] == columns[-1] == "</s>"
         assert last.sum(1) == pytest.approx(1, abs=0.06)
@@ -64,6 +70,11 @@ def test_two_models_have_one_scale(
             shown.append(np.array(cells, dtype=float))
         expected = trained.trace(SENTENCE).tensors["decoder.0.cross.weights"][1]
         assert shown[0] == pytest.approx(expected, abs=0.006)
+        places = page.get_by_role("region", name=trained.path.name).get_by_label("Map")
+        places.select_option("decoder 0 0")  # its rows are chosen, its columns were read
+        expect(page.locator(".sides thead th").first).to_have_text("choosing ↓ looks at →")
+        places.select_option("cross 0 1")
+        expect(page.locator(".sides thead th").nth(1)).to_have_text("el")
         second = lstm.trace(SENTENCE, recover=False)
         assert shown[1] == pytest.approx(second.tensors["attention.weights"][0], abs=0.006)
         page.get_by_label("full contrast").check()
@@ -130,6 +141,7 @@ def test_what_needs_the_weights_is_not_there(browser: Browser, tmp_path: Path) -
     )
     with opened(browser, page_file) as page:
         assert page.locator("[role=tab]").all_inner_texts() == ["Look", "Walk"]
+        expect(page.locator(".whole")).to_have_text("el gato")  # a list cuts a long sentence
         expect(page.locator("footer")).to_contain_text("recorded from the model with PyTorch")
         expect(page.locator("footer")).not_to_contain_text("computed in your browser")
         expect(page.locator(".proof")).to_be_hidden()

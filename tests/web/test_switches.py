@@ -148,6 +148,7 @@ def test_the_keyboard_is_enough_for_switches(page_file: Path, browser: Browser) 
         page.keyboard.press("ArrowRight")
         second = page.get_by_role("switch", name="Cross-attention, layer 0: head 1")
         expect(second).to_be_focused()
+        expect(second).to_have_text("1")
         page.keyboard.press("Space")
         expect(second).not_to_be_checked()
         expect(second).to_be_focused()
@@ -174,8 +175,20 @@ def test_a_model_that_reads_shows_its_answers_side_by_side(browser: Browser, tmp
     mirada.explore(model, out=tmp_path / "page.html", sentence="sí, me gustó mucho")
     with opened(browser, tmp_path / "page.html", "#view=switches") as page:
         expect(page.locator(".before tr")).to_have_count(2)
+        assert sorted(page.locator(".before th").all_inner_texts()) == ["bad", "good"]
         page.get_by_role("switch", name="Positions").click()
         expect(page.locator(".after tr")).to_have_count(2)
+
+
+def test_the_bars_of_answers_are_seen_on_a_phone(browser: Browser, tmp_path: Path) -> None:
+    model = reader("tagging gru", tmp_path)
+    mirada.explore(model, out=tmp_path / "page.html", sentence="Ana vive en Lima")
+    with opened(browser, tmp_path / "page.html", "#view=switches") as page:
+        page.set_viewport_size({"width": 340, "height": 640})
+        expect(page.locator(".before tr")).to_have_count(4)
+        bar = page.locator(".before .chance").first.bounding_box()
+        assert bar is not None
+        assert bar["width"] > 30
 
 
 def test_the_switches_fit_on_a_phone(page_file: Path, browser: Browser) -> None:

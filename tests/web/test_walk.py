@@ -110,6 +110,8 @@ def test_a_recurrent_model_is_walked_gate_by_gate(attend: str, browser: Browser,
         assert (
             cell | {"bridge.h", "attention.scores", "attention.weights", "attention.context", "decoder.output"} <= paths
         )
+        made = [page.locator(f"#step-alignment_{step} .signs math") for step in ("scores", "softmax")]
+        assert made[0].last.text_content() == made[1].first.text_content() == "et"  # s_t is the state
         page.get_by_role("radio", name="Encoder").click()
         page.get_by_label("Direction").select_option("1")
         expect(page.locator(".walk-section h2").nth(1)).to_contain_text("←")
@@ -159,6 +161,22 @@ def test_a_number_shows_the_sum_that_made_it(walk: Page, trained: TranslationMod
     expect(panel.get_by_role("button", name="Back to the previous number")).to_be_disabled()
 
 
+def test_a_weight_shows_the_exponentials_that_made_it(walk: Page, trained: TranslationModel) -> None:
+    trace = trained.trace(SENTENCE)
+    scores = np.asarray(trace["encoder.0.self.masked_scores"])[0, 1]
+    walk.get_by_role("button", name="Softmax").click()
+    walk.locator("#step-self_softmax td[data-place='encoder.0.self.weights[0, 1, 4]']").click()
+    panel = walk.locator(".number-panel")
+    expect(panel.locator("thead th")).to_have_text(["term", "e", "exp(e)"])
+    terms = [[float(text.replace("−", "-")) for text in row.locator("td").all_inner_texts()]
+             for row in panel.locator("tbody tr").all()]  # fmt: skip
+    assert sorted(terms) == pytest.approx(np.array(sorted((e, np.exp(e)) for e in scores)), rel=1e-3, abs=1e-4)
+    total, share = panel.locator("tfoot td").all_inner_texts()
+    assert float(total) == pytest.approx(float(np.exp(scores).sum()), rel=1e-3)
+    assert float(share) == pytest.approx(float(np.asarray(trace["encoder.0.self.weights"])[0, 1, 4]), abs=1e-4)
+    expect(panel.locator("tfoot th").last).to_have_text("exp(e) / Σ")
+
+
 def test_many_terms_are_shortened_and_add_up(walk: Page, trained: TranslationModel) -> None:
     expected = float(trained.trace(SENTENCE)["encoder.0.self.q"][0, 1, 3])
     walk.get_by_role("button", name="Query, key, value").click()
@@ -181,9 +199,11 @@ def test_the_keyboard_is_enough(walk: Page) -> None:
         walk.keyboard.press(key)
         expect(walk.locator(".walk-step").nth(current)).to_be_focused()
     walk.wait_for_url(lambda url: "walk_step=norm_self" in url)
-    walk.keyboard.press("Tab")
-    while not walk.evaluate("document.activeElement.matches('td[data-place]')"):
+    expect(walk.locator(".walk-step.current td[data-place]").first).to_be_visible()
+    for _ in range(20):  # past what comes before the numbers
         walk.keyboard.press("Tab")
+        if walk.evaluate("document.activeElement.matches('td[data-place]')"):
+            break
     for _ in range(30):  # further than there is room for: the window follows
         walk.keyboard.press("ArrowRight")
     focused = walk.locator("td:focus")

@@ -158,6 +158,8 @@ class Ranking:
         for row in self.rows:
             about = row.reading.as_dict()
             chosen = "  ← chosen" if row is self.chosen else ""
+            if chosen and row is not self.rows[0]:
+                chosen += ": a mean of more heads, and no worse as far as the sample can tell"
             rows.append(f"{row.value:9.2f}  {about['layer']:>5}  {about['head']:>4}  {about['row']}{chosen}")
         return "\n".join(rows)
 

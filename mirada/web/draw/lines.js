@@ -31,7 +31,7 @@ function lying(rowLabels, columnLabels, rows, columns, width, size) {
   };
   const looking = place(rowLabels, rows, 26);
   const looked = place(columnLabels, columns, 26 + 28 + BETWEEN);
-  return {width, height: 26 + 28 + BETWEEN + 28 + 26, looking, looked, upright: false, size};
+  return {width, height: 26 + 28 + BETWEEN + 28 + 36, looking, looked, upright: false, size};
 }
 
 function standing(rowLabels, columnLabels, width, size) {
@@ -110,5 +110,5 @@ export function titlePlaces({width, height, looking, looked, upright}) {
   if (upright) {
     return {x: [looking[0].x + looking[0].width, looked[0].x], y: [10, 10], anchor: ["end", "start"]};
   }
-  return {x: [width / 2, width / 2], y: [10, height - 10], anchor: ["middle", "middle"]};
+  return {x: [width / 2, width / 2], y: [10, height - 8], anchor: ["middle", "middle"]};
 }

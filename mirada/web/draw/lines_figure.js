@@ -6,6 +6,7 @@ import {linesLayout, linesBetween, linesScene, strokeOf, titlePlaces} from "./li
 
 export class LinesFigure {
   #shown = null;
+  #width = 0; // that it is drawn for
   #only = null; // {row} or {column}: the word that is pointed at
   #kept = null; // the word that was clicked, which stays
 
@@ -19,7 +20,7 @@ export class LinesFigure {
     this.stage = element("div", {class: "stage"}, this.svg, this.words);
     this.element = element("div", {class: "lines"}, this.stage, this.spoken);
     roving(this.words, "button");
-    new ResizeObserver(() => this.draw()).observe(this.element);
+    new ResizeObserver(() => this.element.clientWidth !== this.#width && this.draw()).observe(this.element);
   }
 
   /** Show a matrix between the words of `about`; `row` is the word whose lines are shown at first, or −1. */
@@ -33,6 +34,7 @@ export class LinesFigure {
 
   draw() {
     const width = this.element.clientWidth;
+    this.#width = width; // 0 while it is not on the page
     if (!this.#shown || !width) return;
     const {about} = this.#shown;
     this.layout = linesLayout(about.rowLabels, about.columnLabels, width);

@@ -8,6 +8,7 @@ import {matrixLayout, matrixScene} from "./matrix.js";
 export class MapFigure {
   #place = null; // [row, column] that is pointed at
   #shown = null;
+  #width = 0; // that it is drawn for
 
   /** `chose(row, column)` is called when a cell is clicked or Enter is pressed on it. */
   constructor(app, chose = null) {
@@ -43,7 +44,7 @@ export class MapFigure {
       element("summary", {}, app.t("map.table")),
     );
     this.element = element("div", {class: "map"}, this.stage, this.spoken, this.table);
-    new ResizeObserver(() => this.draw()).observe(this.element);
+    new ResizeObserver(() => this.element.clientWidth !== this.#width && this.draw()).observe(this.element);
   }
 
   /** Show a matrix; `about` has title, rowLabels, columnLabels, rowTitle, columnTitle, legend; `scale` its colours. */
@@ -59,6 +60,7 @@ export class MapFigure {
   /** Draw again: the page has another width or other colours. */
   draw() {
     const width = this.element.clientWidth;
+    this.#width = width; // 0 while it is not on the page
     if (!this.#shown || !width) return;
     this.layout = matrixLayout(this.#shown.about, width);
     paintScene(this.scene(), this.canvas);
@@ -113,6 +115,7 @@ export class MapFigure {
     setBox(this.rowBand, 0, top + row * high, right, high);
     setBox(this.columnBand, left + column * cell, top, cell, bottom - top);
     const value = this.app.number(matrix.data[row * matrix.columns + column], 3);
+    this.tip.style.transform = "none"; // where it was, a longer text may not fit
     this.tip.replaceChildren(
       element("bdi", {}, about.rowLabels[row]),
       " → ",

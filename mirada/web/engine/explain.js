@@ -168,12 +168,12 @@ function endOf(view, kind, column, d) {
   return operand([column.values[t]], `${column.code}[${t}]`, () => column.from(t));
 }
 
-/** z_v = Σ_d h_d W_{v,d} + b_v */
+/** y_v = Σ_d h_d W_{v,d} + b_v */
 function explainLogit(view, {head}, index) {
   const v = index.at(-1);
   const h = head === "masked.output" ? maskedVector(view, logitsStep(view, index)) : vectorBefore(view, head, index);
   const bias = statedIfAny(view, `${head}.bias`, v);
-  return sumOf(`z_v = Σ_d h_d · W_{v,d}${bias ? " + b_v" : ""}`, [product(h, stated(view, `${head}.weight`, v, null))],
+  return sumOf(`y_v = Σ_d h_d · W_{v,d}${bias ? " + b_v" : ""}`, [product(h, stated(view, `${head}.weight`, v, null))],
     [bias]);
 }
 
@@ -200,9 +200,9 @@ function maskedVector(view, t) {
   return normalisedRow(view, activatedBy(view.entry.config.activation, dense), "masked.norm", epsilonOf(view));
 }
 
-/** p_v = e^{z_v} / Σ_j e^{z_j} */
+/** p_v = exp(y_v) / Σ_j exp(y_j) */
 function explainProbability(view, parts, index) {
   const path = view.tensors["output.logits"] ? "output.logits" : "masked.output.logits";
   const label = (v) => view.vocabulary?.(v) ?? view.entry.labels?.[v] ?? `v = ${v}`;
-  return shareOf("p_v = \\frac{e^{z_v}}{Σ_j e^{z_j}}", traced(view, path, ...index.slice(0, -1), null), index.at(-1), label);
+  return shareOf("p_v = \\frac{exp(y_v)}{Σ_j exp(y_j)}", "y", traced(view, path, ...index.slice(0, -1), null), index.at(-1), label);
 }

@@ -95,18 +95,18 @@ export function explainRawScore(view, {owner}, [head, t, s]) {
 /** q_t · k_s / √d_k */
 export function explainScore(view, {owner}, [head, t, s]) {
   const raw = traced(view, `${owner}.raw_scores`, head, t, s);
-  if (!view.switches.scale) return sumOf("score_{t,s} = q_t · k_s", [passed(raw, "q_t · k_s")]);
+  if (!view.switches.scale) return sumOf("e_{t,s} = q_t · k_s", [passed(raw, "q_t · k_s")]);
   const width = view.tensors[`${owner}.q`].shape[2];
   const root = constant(1 / Math.sqrt(width), `${width} ** -0.5`);
-  return sumOf("score_{t,s} = \\frac{q_t · k_s}{\\sqrt{d_k}}", [product(raw, root, () => "q_t · k_s · 1/√d_k")]);
+  return sumOf("e_{t,s} = \\frac{q_t · k_s}{\\sqrt{d_k}}", [product(raw, root, () => "q_t · k_s · 1/√d_k")]);
 }
 
 /** The score, or −∞ where the mask hides the token. */
 export function explainMaskedScore(view, {owner}, [head, t, s]) {
   const score = traced(view, `${owner}.scores`, head, t, s);
   const hides = hasFutureMask(view, owner) && s > t;
-  if (!hides) return sumOf("score_{t,s}", [passed(score, "score")]);
-  const made = sumOf("score_{t,s} = −∞   s > t", [passed(constant(-Infinity, "-torch.inf"), "mask")]);
+  if (!hides) return sumOf("e_{t,s}", [passed(score, "score")]);
+  const made = sumOf("e_{t,s} = −∞   s > t", [passed(constant(-Infinity, "-torch.inf"), "mask")]);
   return {...made, torch: `torch.where(torch.tensor(${s} > ${t}), -torch.inf, ${score.code})`};
 }
 
@@ -116,20 +116,20 @@ function hasFutureMask(view, owner) {
   return causal && owner.endsWith(".self") && view.switches.future_mask;
 }
 
-/** α_{t,s} = e^{score_{t,s}} / Σ_j e^{score_{t,j}} */
+/** α_{t,s} = exp(e_{t,s}) / Σ_j exp(e_{t,j}) */
 export function explainWeight(view, {owner}, [head, t, s]) {
   const row = traced(view, `${owner}.masked_scores`, head, t, null);
-  const formula = "α_{t,s} = \\frac{e^{score_{t,s}}}{Σ_j e^{score_{t,j}}}";
-  return shareOf(formula, row, s, (j) => tokenLabel(view, owner, j));
+  const formula = "α_{t,s} = \\frac{exp(e_{t,s})}{Σ_j exp(e_{t,j})}";
+  return shareOf(formula, "e", row, s, (j) => tokenLabel(view, owner, j));
 }
 
-/** head_{t,k} = Σ_s α_{t,s} v_{s,k} */
+/** z_{t,k} = Σ_s α_{t,s} v_{s,k} */
 export function explainHead(view, {owner}, [head, t, k]) {
   const off = view.switches.heads_off.some(([path, number]) => path === owner && number === head);
-  if (off) return sumOf("head_{t,k} = 0", []);
+  if (off) return sumOf("z_{t,k} = 0", []);
   const weights = traced(view, `${owner}.weights`, head, t, null);
   const values = traced(view, `${owner}.v`, head, null, k);
-  return sumOf("head_{t,k} = Σ_s α_{t,s} · v_{s,k}", [product(weights, values, (s) => tokenLabel(view, owner, s))]);
+  return sumOf("z_{t,k} = Σ_s α_{t,s} · v_{s,k}", [product(weights, values, (s) => tokenLabel(view, owner, s))]);
 }
 
 /** output_{t,d} = Σ_i [head_1; …; head_H]_{t,i} W^O_{d,i} + b^O_d */

@@ -203,22 +203,23 @@ function attendingState(view, t) {
   return attendsBefore(view) ? stateBefore(view, cell, t) : traced(view, pathOf(cell, "h"), t, null);
 }
 
-/** score(s_t, h_s): sᵀ h, sᵀ W h, or vᵀ tanh(W s + U h + b) */
+/** e_{t,s}: sᵀ h, sᵀ W h, or vᵀ tanh(W s + U h + b), of the state s_t or, before the step, s_{t−1} */
 export function explainAlignment(view, parts, [, t, s]) {
   const query = attendingState(view, t);
   const h = traced(view, "encoder.output", s, null);
   const {attention} = view.entry.config;
-  if (attention === "dot") return sumOf("score(s_t, h_s) = Σ_d s_{t,d} · h_{s,d}", [product(query, h)]);
+  const step = attendsBefore(view) ? "t−1" : "t";
+  if (attention === "dot") return sumOf(`e_{t,s} = Σ_d s_{${step},d} · h_{s,d}`, [product(query, h)]);
   const key = layerOf(view, "score.key", h);
-  if (attention === "general") return sumOf("score(s_t, h_s) = Σ_d s_{t,d} · (W h_s)_d", [product(query, key)]);
+  if (attention === "general") return sumOf(`e_{t,s} = Σ_d s_{${step},d} · (W h_s)_d`, [product(query, key)]);
   const inner = activatedBy("tanh", addedUp(layerOf(view, "score.query", query), key));
-  return sumOf("score(s_t, h_s) = Σ_i v_i · tanh(W s_t + U h_s + b)_i",
+  return sumOf(`e_{t,s} = Σ_i v_i · tanh(W s_{${step}} + U h_s + b)_i`,
     [product(stated(view, "score.score.weight", 0, null), inner, (i) => `i = ${i}`)]);
 }
 
 /** The scores themselves: a sentence by itself has no padding to hide. */
 export function explainMaskedAlignment(view, parts, [head, t, s]) {
-  return sumOf("score(s_t, h_s)", [passed(traced(view, "attention.scores", head, t, s), "score")]);
+  return sumOf("e_{t,s}", [passed(traced(view, "attention.scores", head, t, s), "score")]);
 }
 
 /** c_t = Σ_s α_{t,s} h_s */
@@ -246,6 +247,6 @@ function operandAt(row, d) {
 /** o_t = softmax(V h_t + b): what a Jordan network gets of its last step */
 export function explainFeedback(view, {stack}, [t, o]) {
   const logits = layerOf(view, "output", topStates(view, stack, lastLayer(view, stack), t));
-  return shareOf("o_{t,k} = \\frac{e^{z_k}}{Σ_j e^{z_j}}   z = V h_t + b", logits, o,
+  return shareOf("o_{t,k} = \\frac{exp(y_k)}{Σ_j exp(y_j)}   y = V h_t + b", "y", logits, o,
     (j) => (view.entry.labels?.[j] === undefined ? `j = ${j}` : view.entry.labels[j]));
 }

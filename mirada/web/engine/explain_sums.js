@@ -139,14 +139,15 @@ export function largestOf(formula, row, label) {
   return {formula, ...order, bias: null, sum: null, after: "max", where: [], total, torch: `${row.code}.max()`};
 }
 
-/** softmax: e^{s_i} / Σ_j e^{s_j}, with the terms of the sum. */
-export function shareOf(formula, row, i, label) {
-  const shift = Math.max(0, Math.max(...row.values) - 300); // e^709 is the largest number there is
+/** softmax: exp(x_i) / Σ_j exp(x_j), with the terms of the sum; `symbol` is what the formula calls an x. */
+export function shareOf(formula, symbol, row, i, label) {
+  const shift = Math.max(0, Math.max(...row.values) - 300); // exp(709) is the largest number there is
   const powers = row.values.map((score) => Math.exp(score - shift));
   const term = (score, j) => ({label: label(j), a: score, b: powers[j], product: powers[j], aFrom: row.from(j), bFrom: null});
   const terms = row.values.map(term);
   const sum = powers.reduce((total, power) => total + power, 0);
-  const own = {own: terms[i], after: "e^{s} / Σ", where: [["e^{s}", powers[i]], ["Σ", sum]]};
+  const raised = `exp(${symbol})`;
+  const own = {heads: [symbol, raised], after: `${raised} / Σ`, where: [[raised, powers[i]], ["Σ", sum]]};
   return {formula, ...listed(terms), bias: null, sum, ...own, total: powers[i] / sum, torch: `${row.code}.softmax(-1)[${i}]`};
 }
 

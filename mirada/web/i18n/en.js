@@ -179,7 +179,8 @@ export const english = {
     "Each word of the sentence is left out in turn: blue is the log probability that a word of the translation loses without it, orange what it gains. ρ (Spearman) compares attention with the size of these changes: 1 means the same order, 0 no relation. A weight says how much of a vector goes into one sum; other heads, other layers and the residual connections bypass it. So attention is evidence of what a word depends on, not proof.",
 
   // training and two models
-  "hint.training": "What the model looked at in one sentence during training. Drag from the first step to the last.",
+  "hint.training":
+    "What the model looked at in one pair of the dev set during training; the sentence above plays no part. Drag from the first step to the last.",
   "training.step": "Training step",
   "training.of": "step {step} of {last}",
   "training.title": "After {step} steps: {place}",

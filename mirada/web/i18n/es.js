@@ -179,7 +179,7 @@ export const spanish = {
 
   // training and two models
   "hint.training":
-    "Qué miraba el modelo en una oración mientras aprendía. Arrastre desde sus primeros pasos hasta los últimos.",
+    "Qué miraba el modelo en un par del conjunto de desarrollo mientras aprendía; la oración de arriba no interviene. Arrastre desde sus primeros pasos hasta los últimos.",
   "training.step": "Paso del entrenamiento",
   "training.of": "paso {step} de {last}",
   "training.title": "Después de {step} pasos: {place}",

@@ -179,7 +179,8 @@ export const portuguese = {
     "Tira-se cada palavra da frase, uma de cada vez: em azul, o que uma palavra da tradução perde sem ela; em laranja, o que ganha. ρ (Spearman) compara a atenção com o tamanho dessas mudanças: 1 é a mesma ordem, 0 nenhuma relação. Um peso diz quanto de um vetor entra numa soma; outras cabeças, outras camadas e as conexões residuais passam ao lado dela. Por isso a atenção é um indício daquilo em que uma palavra se apoia, não uma prova.",
 
   // training and two models
-  "hint.training": "O que o modelo olhava em uma frase enquanto aprendia. Arraste dos primeiros passos até os últimos.",
+  "hint.training":
+    "O que o modelo olhava em um par do conjunto de desenvolvimento enquanto aprendia; a frase acima não participa. Arraste dos primeiros passos até os últimos.",
   "training.step": "Passo do treinamento",
   "training.of": "passo {step} de {last}",
   "training.title": "Depois de {step} passos: {place}",

@@ -85,7 +85,7 @@ export const walkEnglish = {
   "walk.weighted_sum": "Weighted sum",
   "walk.weighted_sum.text": "Each value is multiplied by its weight, and the results are added: this is what the head takes from the tokens.",
   "walk.concat": "Heads side by side",
-  "walk.concat.text": "The results of all {H} heads, {K} numbers each, are concatenated: {D} numbers again.",
+  "walk.concat.text": "The results of the {H} heads, {K} numbers each, are concatenated: {D} numbers again.",
   "walk.output_projection": "Output matrix Wᴼ",
   "walk.output_projection.text": "A learned matrix mixes the results of the heads.",
   "walk.add_self": "Add",
@@ -215,6 +215,7 @@ export const walkEnglish = {
 
   "tab.switches": "Switch off",
   "switches.intro": "Switch off a part of the model to see what it is for.",
+  "switches.heads": "The numbered circles are heads.",
   "switches.model": "The model",
   "switches.general": "Everywhere",
   "switches.scale": "Division by √dₖ",

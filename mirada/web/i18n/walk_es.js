@@ -215,6 +215,7 @@ export const walkSpanish = {
 
   "tab.switches": "Apagar",
   "switches.intro": "Apague una parte del modelo y vea para qué servía.",
+  "switches.heads": "Los círculos con números son cabezas.",
   "switches.model": "El modelo",
   "switches.general": "En todo el modelo",
   "switches.scale": "División por √dₖ",

@@ -215,6 +215,7 @@ export const walkPortuguese = {
 
   "tab.switches": "Desligar",
   "switches.intro": "Desligue uma parte do modelo e veja para que servia.",
+  "switches.heads": "Os círculos com números são cabeças.",
   "switches.model": "O modelo",
   "switches.general": "No modelo todo",
   "switches.scale": "Divisão por √dₖ",

@@ -119,7 +119,7 @@ export class AttentionView {
     const about = {
       rowLabels: labels.rows,
       columnLabels: labels.columns,
-      rowTitle: app.t(trace.target && looks.part === "decoder" ? "row.cross" : `row.${looks.part}`),
+      rowTitle: rowTitle(app, trace, looks.part),
       columnTitle: app.t("looksAt"),
       legend: app.t("weight"),
       title: `${app.t(`part.${looks.part}`)}, ${placeName(app, layer, head)}`,
@@ -130,11 +130,13 @@ export class AttentionView {
     if (this.shape === "heads") return this.#showHeads(looks, labels, about, state);
     if (drops) {
       arrange(this.figure, [this.caption, this.rests.element, this.hint]);
-      return this.rests.show(looks, ...place, drops, about);
+      return this.rests.show(looks, ...place, drops, this.maps.most, about);
     }
     const shown = this.shape === "lines" ? this.lines : this.map;
     arrange(this.figure, [this.caption, shown.element, this.hint]);
-    if (shown === this.lines) shown.show(matrix, about, state.token);
+    const bare = (title) => title.replace(/ [↓→]$/u, ""); // arrows are for rows and columns
+    const named = {...about, rowTitle: bare(about.rowTitle), columnTitle: bare(about.columnTitle)};
+    if (shown === this.lines) shown.show(matrix, named, state.token);
     else shown.show(matrix, about);
   }
 
@@ -197,6 +199,11 @@ export class MapChoices {
 export function unitsOf({tokenizers}) {
   const source = unitOf(tokenizers.source);
   return {source, target: tokenizers.target ? unitOf(tokenizers.target) : source};
+}
+
+/** What the rows of a part are: tokens that are being chosen, or tokens that were read. */
+export function rowTitle(app, trace, part) {
+  return app.t(trace.target && part === "decoder" ? "row.cross" : `row.${part}`);
 }
 
 /** "layer 1, head 2", counted from 0 as in paths; −1 is the mean. */

@@ -85,7 +85,7 @@ export class BeamFigure {
         String(rank + 1),
         element("bdi", {}, ending(parent?.text ?? "<s>")),
         element("bdi", {}, pieceLabel(candidate.piece, parent?.candidate.piece ?? "", unit)),
-        {number: app.number(Math.exp(candidate.logP), 3)},
+        {number: app.probability(Math.exp(candidate.logP), 3)},
         {number: app.number(candidate.score, 3)},
         app.t(`fate.${reasonOf(candidate, last)}`, {rank: rank + 1, width}),
       ],

@@ -5,7 +5,7 @@ import {looksIn} from "../looks.js";
 import {countOff, partsOff} from "../switch_names.js";
 import {MapFigure} from "../draw/map_figure.js";
 import {pictureButtons} from "../draw/picture.js";
-import {MapChoices, unitsOf, placeName, largestWeight} from "./attention.js";
+import {MapChoices, unitsOf, placeName, rowTitle, largestWeight} from "./attention.js";
 import {summaryOf} from "./predict.js";
 
 export class CompareView {
@@ -92,13 +92,11 @@ class Side {
     } else {
       this.output.textContent = summaryOf(app, await app.computed(model, "predict", app.text, {switches}));
     }
-    const looks = looksIn(
-      await app.computed(model, "trace", app.text, {target, switches, to: app.into}),
-      unitsOf(model.entry),
-    );
+    const trace = await app.computed(model, "trace", app.text, {target, switches, to: app.into});
+    const looks = looksIn(trace, unitsOf(model.entry));
     this.map.element.hidden = looks.length === 0;
     this.drawn = null;
-    if (looks.length > 0) return this.#choose(looks, places[model.number], words);
+    if (looks.length > 0) return this.#choose(trace, looks, places[model.number], words);
     this.caption.textContent = app.t("attention.none");
     return 0;
   }
@@ -108,7 +106,7 @@ class Side {
     if (this.drawn) this.map.show({...this.drawn.matrix, most}, this.drawn.about);
   }
 
-  #choose(looks, place, words) {
+  #choose(trace, looks, place, words) {
     const {app} = this;
     const options = looks.flatMap((one) =>
       placesOf(one).map(([layer, head]) => [
@@ -131,7 +129,7 @@ class Side {
     const about = {
       rowLabels: labels.rows,
       columnLabels: labels.columns,
-      rowTitle: app.t(`row.${part}`),
+      rowTitle: rowTitle(app, trace, part),
       columnTitle: app.t("looksAt"),
       legend: app.t("weight"),
       title: `${this.model.entry.name}: ${this.caption.textContent}`,

@@ -106,15 +106,17 @@ export class NumberPanel {
     return element("p", {class: "soft"}, where.flatMap(shown));
   }
 
+  /** A row for each term: the product a · b, or of a softmax the number and its exponential. */
   #terms(found) {
     const {t} = this.page;
+    const columns = [t("number.term"), ...(found.heads ?? ["a", "b", "product"].map((name) => t(`number.${name}`)))];
     const most = Math.max(...found.terms.map(({product}) => Math.abs(product)).filter(Number.isFinite), 1e-12);
     const rows = found.terms.map((term, n) => element("tr", {hidden: n >= TERMS_SHOWN},
       element("th", {scope: "row", dir: "auto"}, term.label),
-      this.#factor(term.a, term.aFrom), this.#factor(term.b, term.bFrom),
+      this.#factor(term.a, term.aFrom), found.heads ? null : this.#factor(term.b, term.bFrom),
       element("td", {class: "product"}, this.#bar(term.product / most), this.#number(term.product, 4))));
     const summary = (key, value, words = {}) => element("tr", {class: `sum ${key}`},
-      element("th", {scope: "row", colspan: 3}, t(`number.${key}`, words)), element("td", {}, this.#number(value, 4)));
+      element("th", {scope: "row", colspan: columns.length - 1}, t(`number.${key}`, words)), element("td", {}, this.#number(value, 4)));
     const foot = [];
     const hidden = found.terms.slice(TERMS_SHOWN);
     const rest = (terms) => terms.reduce((sum, {product}) => sum + product, 0) + (found.more?.sum ?? 0);
@@ -127,13 +129,12 @@ export class NumberPanel {
         all.closest("tr").remove();
       };
       const all = button(t("number.all", {count: hidden.length}), showAll, {class: "link"});
-      foot.splice(1, 0, element("tr", {}, element("td", {colspan: 4}, all)));
+      foot.splice(1, 0, element("tr", {}, element("td", {colspan: columns.length}, all)));
     }
     if (found.bias !== null && found.bias !== undefined) foot.push(summary("bias", found.bias));
     if (found.after && Number.isFinite(found.sum)) foot.push(summary("sum", found.sum));
     foot.push(summary(found.after ? "after" : "total", found.total, {name: found.after}));
-    const names = ["term", "a", "b", "product"].map((name) => element("th", {scope: "col"}, t(`number.${name}`)));
-    return element("table", {class: "terms"}, element("thead", {}, element("tr", {}, names)),
+    return element("table", {class: "terms"}, element("thead", {}, element("tr", {}, columns.map((name) => element("th", {scope: "col"}, name)))),
       element("tbody", {}, rows), element("tfoot", {}, foot));
   }
 

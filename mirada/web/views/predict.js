@@ -58,7 +58,7 @@ export class PredictView {
     const rows = tags.map(({token, label, probability: p}) => [
       element("bdi", {}, token),
       label ?? "",
-      {number: typeof p === "number" ? app.number(p, 3) : ""},
+      {number: typeof p === "number" ? app.probability(p, 3) : ""},
     ]);
     const table = scrolled(title, tableOf(title, head, rows));
     this.element.replaceChildren(element("section", {}, element("h2", {}, title), table));
@@ -79,7 +79,7 @@ function barOf(app, text, probability) {
     {},
     element("bdi", {class: "piece"}, text),
     bar,
-    element("span", {class: "number"}, app.number(probability, 3)),
+    element("span", {class: "number"}, app.probability(probability, 3)),
   );
 }
 

@@ -42,8 +42,8 @@ export class RestsFigure {
     return this.#computed.get(trace);
   }
 
-  /** Show the weights of a layer and a head (null: the mean of all) beside drops that were computed. */
-  show(looks, layer, head, {rows, columns, data}, about) {
+  /** Show the weights of a layer and a head (null: the mean of all) beside drops; `darkest`: that of the darkest colour. */
+  show(looks, layer, head, {rows, columns, data}, darkest, about) {
     const {app} = this;
     const [rowLabels, columnLabels] = [rows, columns].map((words) => words.map(({label}) => label));
     const weights = between(looks, layer, head, rows, columns);
@@ -52,7 +52,7 @@ export class RestsFigure {
     const [attention, drops] = this.sides.map(({map}) => map);
     const shown = {...about, rowLabels, columnLabels};
     const legend = app.t("rests.weight"); // a row need not sum to 1: </s> and tags are left out
-    attention.show({...size, data: weights, least: 0, most: 1}, {...shown, legend});
+    attention.show({...size, data: weights, least: 0, most: darkest}, {...shown, legend});
     const columnTitle = app.t("rests.leaving");
     drops.show(
       {...size, data, least: -most, most},

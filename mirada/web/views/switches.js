@@ -21,8 +21,9 @@ export class SwitchesView {
     this.allOn = button(app.t("switches.all_on"), () => app.set({switches: {}}), {class: "all-on"});
     this.count = element("p", {class: "soft", role: "status"});
     this.now = element("div", {class: "switch-now", "aria-hidden": "true"});
+    this.heads = element("span", {}, ` ${app.t("switches.heads")}`);
     this.element = element("div", {class: "switches"},
-      element("p", {class: "note"}, app.t("switches.intro")),
+      element("p", {class: "note"}, app.t("switches.intro"), this.heads),
       element("div", {class: "switches-body"}, this.place,
         element("div", {}, element("div", {class: "switch-bar"}, this.allOn, this.count), this.results)), this.now);
   }
@@ -34,6 +35,7 @@ export class SwitchesView {
       this.place.replaceChildren(this.diagram.element);
     }
     this.diagram.show(state.switches);
+    this.heads.hidden = !app.description.parts.some(({heads}) => heads > 0);
     const off = partsOff(state.switches).length;
     this.allOn.disabled = off === 0;
     this.count.textContent = off ? app.t("switches.count", {count: off}) : app.t("switches.none");
@@ -110,12 +112,15 @@ export class SwitchesView {
       found.push(answersOf(await app.computed(app.model, "predict", app.text, {switches})));
     }
     const sides = [["before", "switches.before"], ["after", "switches.after"]].slice(0, off ? 2 : 1);
+    const rowOf = ([name, answer, p], row, side) => {
+      const said = found[0][row]?.[1] === answer ? answer : element("mark", {}, answer);
+      const head = (text) => element("th", {scope: "row", dir: "auto"}, text);
+      return element("tr", {}, name ? [head(name), element("td", {class: "answer", dir: "auto"}, said)] : head(said),
+        element("td", {class: side === "after" ? "without" : "with-all"}, p === null ? "" : this.#bar(p)));
+    };
     return [element("div", {class: "before-after"}, sides.map(([side, key], n) => element("section", {class: side},
       element("h3", {}, app.t(key, {count: off})),
-      element("table", {class: "chances"}, element("tbody", {}, found[n].map(([name, answer, p], row) => element("tr", {},
-        element("th", {scope: "row", dir: "auto"}, name),
-        element("td", {dir: "auto"}, found[0][row]?.[1] === answer ? answer : element("mark", {}, answer)),
-        element("td", {class: n ? "without" : "with-all"}, p === null ? "" : this.#bar(p)))))))))];
+      element("table", {class: "chances"}, element("tbody", {}, found[n].map((answer, row) => rowOf(answer, row, side)))))))];
   }
 
   #percent(p) {

@@ -1,4 +1,4 @@
-// The model as a diagram of switches: stacks of layers, heads as dots, residual connections.
+// The model as a diagram of switches: stacks of layers, heads as numbered circles, residual connections.
 
 import {element, roving} from "../elements.js";
 import {SwitchNames} from "../switch_names.js";
@@ -93,7 +93,7 @@ export class SwitchDiagram {
     const heads = Array.from({length: part.heads}, (_, head) => {
       const entry = [part.path, head];
       const label = names.inStack("heads_off", entry);
-      return this.#listed("", label, "heads_off", entry, {class: "head-dot", tabindex: head ? -1 : 0});
+      return this.#listed(String(head), label, "heads_off", entry, {class: "head-dot", tabindex: head ? -1 : 0});
     });
     const group = heads.length ? element("span", {class: "heads", role: "group", "aria-label": title}, heads) : null;
     if (group) roving(group, "[role=switch]");

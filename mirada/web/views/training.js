@@ -9,6 +9,7 @@ import {StepPlayer} from "../draw/player.js";
 import {pictureButtons} from "../draw/picture.js";
 import {pageColours} from "../draw/colours.js";
 import {paintScene, Scene} from "../draw/scene.js";
+import {textOf} from "../words.js";
 import {MapChoices, unitsOf, placeName, smallMaps} from "./attention.js";
 
 const FRAME = 350; // milliseconds a step while it plays
@@ -31,10 +32,12 @@ export class TrainingView {
     this.player = new StepPlayer(app, app.t("training.step"), FRAME, (moment) => this.#go(moment));
     this.caption = element("h2");
     this.choices = new MapChoices(app);
+    this.pair = element("p", {class: "pair"});
     this.element = element(
       "div",
       {class: "training"},
       element("p", {class: "hint"}, app.t("hint.training")),
+      this.pair,
       element(
         "div",
         {class: "steps"},
@@ -60,6 +63,9 @@ export class TrainingView {
     const {app} = this;
     const {looks, sharpness} = await this.#opened();
     this.steps = app.entry.training.steps;
+    const units = unitsOf(app.entry);
+    const texts = ["source", "target"].map((side) => textOf(app.entry.training[side], units[side]));
+    this.pair.replaceChildren(element("bdi", {}, texts[0]), " → ", element("bdi", {}, texts[1]));
     this.at = state.moment < 0 ? this.steps.length - 1 : Math.min(state.moment, this.steps.length - 1);
     const told = app.t("training.of", {step: this.#count(this.steps[this.at]), last: this.#count(this.steps.at(-1))});
     this.player.show(this.at, this.steps.length, told);

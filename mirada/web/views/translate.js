@@ -68,12 +68,12 @@ export class TranslateView {
         const logP = tokenLogProbabilities[place];
         const p = logP === undefined ? null : Math.exp(logP);
         const made = button(
-          [element("bdi", {}, label), p === null ? null : element("small", {}, app.number(p, 2))],
+          [element("bdi", {}, label), p === null ? null : element("small", {}, app.probability(p, 2))],
           () => app.set({word: place === word ? -1 : place}),
           {
             class: place < prefix.length ? "token forced" : "token",
             "aria-expanded": String(place === word),
-            "aria-label": p === null ? label : app.t("token.label", {token: label, p: app.number(p, 2)}),
+            "aria-label": p === null ? label : app.t("token.label", {token: label, p: app.probability(p, 2)}),
           },
         );
         made.style.setProperty("--doubt", p === null ? 0 : (1 - p).toFixed(3));
@@ -119,13 +119,13 @@ export class TranslateView {
     const bar = element("span", {class: "bar", "aria-hidden": "true"});
     bar.style.setProperty("--share", probability.toFixed(4));
     const made = button(
-      [element("bdi", {class: "piece"}, label), bar, element("span", {class: "number"}, app.number(probability, 3))],
+      [element("bdi", {class: "piece"}, label), bar, element("span", {class: "number"}, app.probability(probability, 3))],
       () => app.set({prefix: [...before.ids, id], best: 0, word: -1}),
       {
         "aria-current": taken ? "true" : null,
         disabled: id === EOS,
         class: "alternative",
-        "aria-label": app.t("alternative.label", {token: label, p: app.number(probability, 3)}),
+        "aria-label": app.t("alternative.label", {token: label, p: app.probability(probability, 3)}),
       },
     );
     return element("li", {}, made);

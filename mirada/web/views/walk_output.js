@@ -37,7 +37,7 @@ export function readoutSteps(walk, states) {
       walk.choices("=", pooled ? "y" : "y_t", logits, fixed),
     ]], {D, C}));
   if (walk.has("probabilities")) {
-    steps.push(walkStep("probabilities", "probabilities", "p_i = \\frac{e^{y_i}}{Σ_j e^{y_j}}", shapeText(sizes, "→", sizes), [[
+    steps.push(walkStep("probabilities", "probabilities", "p_i = \\frac{exp(y_i)}{Σ_j exp(y_j)}", shapeText(sizes, "→", sizes), [[
       walk.choices("", pooled ? "y" : "y_t", logits, fixed),
       walk.choices("softmax", pooled ? "p" : "p_t", "probabilities", {...fixed, palette: "weight"}),
     ]], {C}));

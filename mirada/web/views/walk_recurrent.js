@@ -4,7 +4,7 @@
 import {
   besideView, derivedView, numbersLine, parameterLine, rowView, shapeText, shiftedView, tokensLine, walkStep,
 } from "./walk_steps.js";
-import {softmaxLines} from "./walk_transformer.js";
+import {SOFTMAX_FORMULA, softmaxLines} from "./walk_transformer.js";
 import {readoutSteps} from "./walk_output.js";
 
 /** The sections of the walk through one recurrent stack, and the chosen layer and direction of it. */
@@ -225,7 +225,7 @@ function statesStep(walk) {
 
 // ── attention over the encoder's states ─────────────────────────────────────────────────────────────────────────────
 
-const SCORE_FORMULAS = {dot: "s · h_s", general: "s · (W h_s)", additive: "v · tanh(W s + U h_s)"};
+const SCORE_FORMULAS = {dot: "s · h_s", general: "s · (W h_s)", additive: "v · tanh(W s + U h_s + b)"};
 
 function alignmentSteps(walk) {
   const {N, D, sourceRows} = walk;
@@ -241,7 +241,7 @@ function alignmentSteps(walk) {
   const learned = {
     dot: [],
     general: [parameterLine("·", "W", [D, D])],
-    additive: [parameterLine("", "W, U", [D, D]), parameterLine("", "v", [D])],
+    additive: [parameterLine("", "W, U", [D, D]), parameterLine("", "b, v", [D])],
   };
   return [
     walkStep("alignment_scores", `alignment_${kind}`, `e_{t,s} = ${SCORE_FORMULAS[kind].replace("s ", `${symbol} `)}`,
@@ -251,7 +251,7 @@ function alignmentSteps(walk) {
         walk.numbers(kind === "additive" ? "" : "·", "h_s", "encoder.output", {rows: "all", labels: sourceRows}),
         walk.numbers("=", "e_t", "attention.scores", one),
       ]], {}),
-    walkStep("alignment_softmax", "softmax", "α_{t,s} = \\frac{e^{e_{t,s} − m_t}}{Σ_j e^{e_{t,j} − m_t}}   m_t = max_j e_{t,j}",
+    walkStep("alignment_softmax", "softmax", SOFTMAX_FORMULA,
       shapeText([N, S], "→", [N, S]), [softmaxLines(walk, masked, "attention.weights", one)]),
     walkStep("alignment_context", "context", "c_t = Σ_s α_{t,s} h_s", shapeText([N, S], "·", [S, D], "=", [N, D]), [[
       walk.numbers("", "α_t", "attention.weights", {...one, palette: "weight"}),

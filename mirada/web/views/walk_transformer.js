@@ -152,21 +152,21 @@ function scaleStep(walk, path, id, one) {
   const {K, N, off} = walk;
   const root = walk.shown(Math.sqrt(K), 3);
   const divide = noteLine("÷", "\\sqrt{d_k}", () => `√${K} = ${root}`);
-  return walkStep(`${id}_scale`, "scale", "s_{t,s} = \\frac{q_t · k_s}{\\sqrt{d_k}}",
+  return walkStep(`${id}_scale`, "scale", "e_{t,s} = \\frac{q_t · k_s}{\\sqrt{d_k}}",
     shapeText([N, one.columnLabels.length], "÷", `√${K}`), [[
       walk.numbers("", "q_t · k_s", `${path}.raw_scores`, one),
       ...(off.scale ? [] : [divide]),
-      walk.numbers("=", "s_t", `${path}.scores`, one),
+      walk.numbers("=", "e_t", `${path}.scores`, one),
     ]], {K, root}, off.scale ? "scale" : null);
 }
 
 function maskStep(walk, path, id, one, crossing) {
   const view = walk.view(`${path}.masked_scores`, one.lead);
-  const lines = [walk.numbers("", "s_t", `${path}.scores`, one)];
+  const lines = [walk.numbers("", "e_t", `${path}.scores`, one)];
   if (view) {
     const mask = derivedView(view, (r, c) => (view.value(r, c) === -Infinity ? -Infinity : 0));
     lines.push(numbersLine("+", "M_t", mask, {columnLabels: one.columnLabels, digits: 0}));
-    lines.push(walk.numbers("=", "s_t + M_t", `${path}.masked_scores`, one));
+    lines.push(walk.numbers("=", "e_t + M_t", `${path}.masked_scores`, one));
   }
   const hides = walk.causal && !crossing;
   const sizes = [walk.N, one.columnLabels.length];
@@ -177,19 +177,22 @@ function maskStep(walk, path, id, one, crossing) {
 function softmaxStep(walk, path, id, one) {
   const masked = walk.has(`${path}.masked_scores`) ? `${path}.masked_scores` : `${path}.scores`;
   return walkStep(`${id}_softmax`, "softmax",
-    "α_{t,s} = \\frac{e^{s_{t,s} − m_t}}{Σ_j e^{s_{t,j} − m_t}}   m_t = max_j s_{t,j}",
+    SOFTMAX_FORMULA,
     shapeText([walk.N, one.columnLabels.length], "→", [walk.N, one.columnLabels.length]),
     [softmaxLines(walk, masked, `${path}.weights`, one)]);
 }
 
-/** Scores, e^scores, weights: what a softmax does row by row. */
+/** m_t changes no weight: it keeps the exponentials from becoming too large. */
+export const SOFTMAX_FORMULA = "α_{t,s} = \\frac{exp(e_{t,s} − m_t)}{Σ_j exp(e_{t,j} − m_t)}   m_t = max_j e_{t,j}";
+
+/** Scores, their exponentials, weights: what a softmax does row by row. */
 export function softmaxLines(walk, masked, weights, options) {
   const view = walk.view(masked, options.lead);
-  if (!view) return [walk.numbers("", "s_t", masked, options)];
+  if (!view) return [walk.numbers("", "e_t", masked, options)];
   const exponentials = derivedView(view, (r, c) => Math.exp(view.value(r, c) - largestOfRow(view, r)));
   return [
-    walk.numbers("", "s_t", masked, options),
-    numbersLine("→", "e^{s_t − m_t}", exponentials, {columnLabels: options.columnLabels, palette: "weight"}),
+    walk.numbers("", "e_t", masked, options),
+    numbersLine("", "exp(e_t − m_t)", exponentials, {columnLabels: options.columnLabels, palette: "weight"}),
     walk.numbers("÷ Σ", "α_t", weights, {...options, palette: "weight"}),
   ];
 }

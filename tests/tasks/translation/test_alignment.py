@@ -13,7 +13,7 @@ from mirada.inspection.alignment import Alignment, Reading
 from mirada.inspection.attribution import of_source
 from mirada.metrics.alignment import AlignmentCounts, Gold
 from mirada.tasks.translation import alignment
-from mirada.tasks.translation.alignment import Aligner, Ranked, Side, _steady
+from mirada.tasks.translation.alignment import Aligner, Ranked, Ranking, Side, _steady
 from mirada.tasks.translation.explaining import GoldLike
 from mirada.tasks.translation.model import TranslationModel
 from tests import toy
@@ -81,6 +81,13 @@ def ranked(*rows: tuple[float, Reading]) -> list[Ranked]:
 
 
 LONE, LAYER, ALL = Reading(1, 3), Reading(1, None), Reading(None, None)
+
+
+def test_a_choice_that_is_not_the_first_says_why() -> None:
+    rows = tuple(ranked((19.3, LONE), (19.8, ALL)))
+    for chosen in rows:
+        _, *lines = Ranking(rows, "AER", 200, chosen).as_text().splitlines()
+        assert ["no worse as far as the sample can tell" in line for line in lines] == [False, chosen is rows[1]]
 
 
 @pytest.mark.parametrize(
