@@ -12,6 +12,7 @@ uncovered    words of the source have no counterpart (looked for where the proba
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from mirada.data import language
@@ -20,6 +21,14 @@ from mirada.data.placeholders import found, key
 from mirada.data.profile import Profile
 
 FLAGS = ("repetition", "cut", "lost", "copied", "language", "spelling", "short", "uncovered")
+_REMARKS = {
+    "repetition": "its translation repeats itself",
+    "lost": "its translation lost a number, an address or the like",
+    "copied": "its translation is the same again",
+    "language": "looks like another language than the model's",
+    "short": "its translation is far shorter",
+}
+"""What is said where nobody sees flags: of those that have no notes of their own."""
 MANY = {1: 4}
 """How often n tokens in a row must be repeated to be a loop; OFTEN where nothing is said."""
 OFTEN, LONGEST = 3, 8
@@ -50,15 +59,20 @@ def lost(source: str, translation: str) -> bool:
     if any(character.isdecimal() for character in source) or spans(source):
         there, here = found(source), found(translation)
         for kind, items in there.items():
-            left = [key(item) for item in here[kind]]
-            for item in map(key, items):
-                if item not in left:
-                    return kind != "number" or len(item) > 1  # "2" may have become "two"
-                left.remove(item)
+            left = Counter(map(key, here[kind]))
+            gone = Counter(map(key, items)) - left
+            if gone and (kind != "number" or max(map(len, gone)) > 1 or left - Counter(map(key, items))):
+                return True  # "2" may have become "two", but not "1"
         return any(
             translation.count(source[span.start : span.end]) < 1 for span in spans(source) if span.kind != "number"
         )
     return False
+
+
+def remarks(source: str, translation: str, flags: Sequence[str]) -> list[str]:
+    """What to look at in a translation that is chosen among several, the first of which had these flags."""
+    there = {*flags} - {"lost"} | ({"lost"} if lost(source, translation) else set())
+    return [_REMARKS[flag] for flag in FLAGS if flag in there and flag in _REMARKS]
 
 
 def is_copy(source: str, translation: str) -> bool:
