@@ -293,9 +293,12 @@ def _terms(path: StrPath) -> list[Entry]:
         targets = _forms(cells[1:2], where) if len(cells) > 1 else ()
         entries.append(Entry(_forms(cells[:1], where), targets, where))
     if entries and not tabs:
+        first, name = entries[0].sources[0], shown_path(path)
+        hint = f"is it a list of words to keep? --keep {name}"
+        if ";" in first or "," in first:
+            hint = "save the table with tabs between its columns (TSV)"
         raise DataError(
-            f"{shown_path(path)}: no line has a tab between a source and its target; the first is "
-            f"{shown_text(entries[0].sources[0])}; is it a list of words to keep? --keep {shown_path(path)}"
+            f"{name}: no line has a tab between a source and its target; the first is {shown_text(first)}; {hint}"
         )
     return entries
 

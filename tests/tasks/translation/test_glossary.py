@@ -281,6 +281,7 @@ def test_files(tmp_path: Path) -> None:
     ("content", "says"),
     [
         (b"gato\nperro\n", r"terms\.tsv: no line has a tab.*'gato'.*--keep"),
+        (b"gato;cat\n", r"terms\.tsv: no line has a tab.*'gato;cat'; save the table with tabs"),
         (b"gato\tcat\nperro\t\n", r"terms\.tsv, line 2: .*empty"),
         (b"gato\tcat\nperro\tdog||hound\n", r"terms\.tsv, line 2: .*empty"),
         (b"gato\tcat\n\tdog\n", r"terms\.tsv, line 2: .*empty"),
