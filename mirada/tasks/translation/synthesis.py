@@ -203,9 +203,8 @@ def write_pairs(
         if counts:
             os.replace(listed, excluded)
         if not pairs:
-            raise DataError(
-                f"{out}: would have {Written(0, counts, excluded)}; train the model further, or take another"
-            )
+            hint = "train the model further, or take another" if counts else "there is no text in what it is made of"
+            raise DataError(f"{out}: would have {Written(0, counts, excluded)}; {hint}")
         os.replace(fresh, out)
         sync_folder(out.parent)
     finally:
