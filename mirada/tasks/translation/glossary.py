@@ -18,6 +18,7 @@ from pathlib import Path
 
 from mirada.data import language
 from mirada.data.checks import has_invalid_bytes
+from mirada.data.foreign import foreign
 from mirada.data.language import UNSPACED
 from mirada.data.normalize import normalize
 from mirada.data.placeholders import found as placeholders
@@ -317,8 +318,13 @@ def _kept(path: StrPath) -> list[Entry]:
     return entries
 
 
+_NO_TEXT = ("office", "zip", "docx", "odt", "pdf")
+
+
 def _filled(path: StrPath) -> Iterator[tuple[int, str]]:
     """The lines that are not blank, with their numbers."""
+    if foreign(path) in _NO_TEXT:
+        raise DataError(f"{shown_path(path)}: is no text; save its table as text with tabs (TSV) in UTF-8")
     for number, line in enumerate(lines(path, lenient=True), 1):
         if has_invalid_bytes(line):
             raise DataError(f"{shown_path(path)}, line {number}: is not UTF-8; convert it: `iconv -f latin1 -t utf8`")

@@ -302,6 +302,12 @@ def test_faults_are_named_with_file_and_line(tmp_path: Path, content: bytes, say
         Glossary.read(tmp_path / "terms.tsv")
 
 
+def test_a_spreadsheet_is_no_glossary(tmp_path: Path) -> None:
+    (tmp_path / "terms.xlsx").write_bytes(b"PK\x03\x04\xff")
+    with pytest.raises(DataError, match=r"terms\.xlsx: is no text; save its table"):
+        Glossary.read(tmp_path / "terms.xlsx")
+
+
 def test_a_list_to_keep_has_no_tabs(tmp_path: Path) -> None:
     (tmp_path / "keep.txt").write_text("gato\ngato\tcat\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"keep\.txt, line 2: has a tab.*--glossary"):
