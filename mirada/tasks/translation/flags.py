@@ -1,6 +1,6 @@
 """Flags: what a translation should be checked for, found without a reference.
 
-repetition   words are repeated over and over, and not in the source
+repetition   words, or parts of a word, are repeated over and over, and not in the source
 cut          it reached the length limit
 lost         a number, address, placeholder, tag or other span of the source is missing
 copied       it is the source again
@@ -12,6 +12,7 @@ uncovered    words of the source have no counterpart (looked for where the proba
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 
@@ -39,6 +40,10 @@ KNOWN, FAMILIAR = 0.6, 0.9
 """The share of known words below which a text is one of unknown words, and from which it is in the model's language."""
 SHORT, FEWEST = 0.35, 10
 """The share of its source's tokens that a translation has at least, where the source has that many."""
+
+
+_STUTTER = re.compile(r"([^\W\d_]{2,4})\1\1")
+"""A word that says a part of itself three times: babble (*lineineine*), unless the source laughs as well (*jajaja*)."""
 
 
 def loops(ids: Sequence[int]) -> bool:
@@ -84,7 +89,7 @@ def is_copy(source: str, translation: str) -> bool:
 def faults(source: str, masked: Masked, ids: Sequence[int], output: str, tokens: Sequence[int]) -> set[str]:
     """What is wrong with a hypothesis: the text `output` with markers, of these tokens."""
     flags = set()
-    if loops(tokens) and not loops(ids):
+    if (loops(tokens) and not loops(ids)) or (_STUTTER.search(output) and not _STUTTER.search(masked.text)):
         flags.add("repetition")
     if len(ids) >= FEWEST and len(tokens) < SHORT * len(ids):
         flags.add("short")

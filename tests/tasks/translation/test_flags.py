@@ -55,6 +55,12 @@ def test_a_source_that_repeats_itself_may_be_repeated() -> None:
     assert faults("safety", Masked("safety"), [3, 4], "safety safety", ha) == {"repetition"}
 
 
+def test_a_word_that_repeats_a_part_of_itself_is_a_loop() -> None:
+    assert faults("línea", Masked("línea"), [1], "lineineine", [2, 3, 4]) == {"repetition"}
+    assert faults("jajaja", Masked("jajaja"), [1], "hahaha", [2]) == set()
+    assert faults("el río", Masked("el río"), [1], "the Mississippi banana", [2]) == set()
+
+
 def test_a_marker_that_is_missing_or_repeated_is_lost() -> None:
     masked = Masked(f"at {MARKERS[0]}", ("12:30",))
     assert faults("at 12:30", masked, [1], f"a las {MARKERS[0]}", [2]) == set()
