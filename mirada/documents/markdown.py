@@ -50,8 +50,11 @@ _KEPT = re.compile(
 )
 """What stays inside of a text, in the Markdown of GitHub, Pandoc and site generators."""
 _BREAK = re.compile(
-    rf"""\n(?:{_FOOTNOTE}:|:(?=[ \t]))                                            # a footnote, a definition
-    | (?:\A|\n)(?:\[![A-Za-z]+\][-+]?[ \t]*(?=\n|\Z)|(?::::+|!!!|\?\?\?)[^\n]*)\n?  # [!NOTE] ::: note !!! note""",
+    rf"""\n(?:{_FOOTNOTE}:|:(?=[ \t]))                             # a footnote, a definition
+    | (?:\A|\n)(?:\[![A-Za-z]+\][-+]?[ \t]*(?=\n|\Z)               # [!NOTE]
+        |:::+[^\n]*                                                # ::: note
+        |(?:!!!|\?\?\?\+?)[ ][\w-]+(?:[ ]+"[^"\n]*")?[ \t]*(?=\n|\Z)    # !!! note "title"
+      )\n?""",
     re.VERBOSE,
 )
 """What begins a line of a paragraph that is a block of its own, or all of such a line."""

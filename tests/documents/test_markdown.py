@@ -163,6 +163,8 @@ Esto es un aviso.
 !!! note "ojo"
     Esto también.
 
+!!! Mira esto ahora !!!
+
 Término
 : Su definición.
 
@@ -186,6 +188,7 @@ def test_markdown_of_github_pandoc_and_site_generators(tmp_path: Path) -> None:
         "No abras la puerta.",
         "Esto es un aviso.",
         "Esto también.",
+        "!!! Mira esto ahora !!!",
         "Término",
         "Su definición.",
         "El área es <x1/>, cuesta $5 o $10 y dice <x2/> y <x3/> <x4/> hoy.",
