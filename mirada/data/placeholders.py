@@ -10,7 +10,7 @@ ADDRESS = r"""(?i:(?:https?|ftp)://[^\s<>"\x00-\x1f\x7f。，、；：！？（�
 # A digit before % means a percentage: "20%d'intérêt" holds no placeholder. A space is no flag here: "20 % de".
 PLACEHOLDER = r"""</?[A-Za-z][\w:.-]*(?:\s[^<>]*)?/?>                                 # <b> </a> <br/> <a href="…">
     | &(?:\#\d+|\#[xX][0-9A-Fa-f]+|[A-Za-z][A-Za-z0-9]{1,31});              # &amp; &#39; &#x27;
-    | \$?\{\{\s*[\w.-]+\s*\}\}                                              # {{name}}
+    | \$?\{\{[^{}\n]*\}\} | \{%[^{}\n]*%\}                                    # {{name}} {{ x | upper }} {% if x %}
     | [$\#%]?\{[\w.\[\]-]*(?:![rsa])?(?::[^{}\s]*)?\}                       # {} {0} {name:.2f} ${x} %{name} #{x}
     | (?<!\d)%[A-Z_]{2,}%                                                   # %NAME%
     | %%

@@ -25,6 +25,9 @@ LARGEST = 64 * 2**20
 LONGEST_TAG = 100
 """The most characters of a tag in the text of a segment; a short one stands for a longer one."""
 
+LINE_BREAK = "<br/>"
+"""How a segment shows the end of a line, before and after which sentences are translated by themselves."""
+
 SPACE = " \t\r\n\f"
 """White space that means no more than one space, in HTML and XML."""
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from mirada.documents import inline
 from mirada.documents.archive import ArchiveDocument
 from mirada.documents.document import (
+    LINE_BREAK,
     SPACE,
     Block,
     Document,
@@ -39,6 +40,7 @@ _RANGES = ("w:bookmark", "w:commentRange", "w:perm", "w:moveToRange", "w:moveFro
 _STARTS = frozenset(f"{name}Start" for name in _RANGES)
 _ENDS = frozenset(f"{name}End" for name in _RANGES)
 """Marks of a range; it is widened to the text that is translated."""
+_BREAK = re.compile(r"<w:(?:cr|br(?![^<>]*w:type=\"(?:page|column)\"))\b")
 _LETTERS = {"w:noBreakHyphen": "\u2011", "w:softHyphen": "\u00ad"}
 _UNIMPORTANT = re.compile(r"<w:(?:lang|noProof|rFonts w:hint)\b[^<>]*/>")
 """Formatting that is not seen."""
@@ -55,6 +57,8 @@ class _Item:
     """The formatting (`<w:rPr>…</w:rPr>`) of a text, or of a container's text."""
     run: bool = False
     """Whether it must be put into a run, since it is a part of one."""
+    tag: str = ""
+    """How a segment shows it."""
     items: list[_Item] | None = None
     """What a container holds; `start` and `end` are then those of its beginning."""
     close: tuple[int, int] = (0, 0)
@@ -119,10 +123,11 @@ class _Paragraph:
             elif token.name in _LETTERS:
                 items.append(_Item(token.start, self.tokens[last].end, _LETTERS[token.name], style))
             elif token.name and token.name != "w:t" and token.name not in _UNSEEN:
-                items.append(_Item(token.start, self.tokens[last].end, None, style, run=True))
+                tag = LINE_BREAK if _BREAK.match(self.text, token.start) else ""
+                items.append(_Item(token.start, self.tokens[last].end, None, style, run=True, tag=tag))
             inside = last + 1
         if len(items) == 1 and items[0].text is None:
-            return [_Item(self.tokens[at].start, self.tokens[end].end)]  # all of it is kept
+            return [_Item(self.tokens[at].start, self.tokens[end].end, tag=items[0].tag)]  # all of it is kept
         return items
 
     # --- fields: runs from a mark that begins one to a mark that ends it ---
@@ -239,7 +244,7 @@ def _pieces(items: Sequence[_Item], base: str) -> Iterator[_RunPiece]:
             return
         at = item.end
         if item.items is None:
-            yield _RunPiece(item.start, item.end, item.text, style=item.style, run=item.run)
+            yield _RunPiece(item.start, item.end, item.text, tag=item.tag, style=item.style, run=item.run)
             continue
         name, inner = f"in{item.start}", _most(item.items)
         yield _RunPiece(item.start, item.end, None, name, "open", short="a", style=inner)

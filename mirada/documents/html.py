@@ -69,7 +69,7 @@ class _Cutter(HTMLParser):
         self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
         self.feed(text)
         self.close()
-        ends = [*(start for _, start, _ in self._found[1:]), len(text)]
+        ends = [*(start for _, start, _ in self._found[1:]), len(text)][: len(self._found)]
         self.tokens = [
             Token(kind, start, end, name) for (kind, start, name), end in zip(self._found, ends, strict=True)
         ]

@@ -90,6 +90,21 @@ def fits(source: str, translation: str) -> bool:
     return Counter(there) == Counter(wanted) and _enclosures(there) == _enclosures(wanted)
 
 
+def emptied(source: str, translation: str) -> bool:
+    """Whether a pair of tags that encloses a text in the source encloses none in the translation."""
+    return not _filled(source) <= _filled(translation)
+
+
+def _filled(text: str) -> Counter[tuple[str, str]]:
+    """The pairs of tags that enclose a text."""
+    pieces, found = parts(text), tags(text)
+    return Counter(
+        (found[opening], found[closing])
+        for opening, closing in pairs(found)
+        if any(words.strip() for _, words in pieces[opening + 1 : closing + 1])
+    )
+
+
 def may_be_written(source: str, translation: str) -> bool:
     """Whether a translation has no tags but those of its source, and no half of a pair.
 

@@ -35,11 +35,29 @@ from mirada.errors import UsageError
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
+    from markdown_it.rules_block import StateBlock
     from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
 
 _FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\r?\n(?:.*\r?\n)*?\1[ \t]*(?:\r?\n|$)")
-_MARKS = re.compile(r"\[\^[^\]\s]+\]:?|\A\[[ xX]\](?=\s)")
+_FOOTNOTE = r"\[\^[^\]\s]+\]"
+_MARKS = re.compile(rf"{_FOOTNOTE}:?|\A\[[ xX]\](?=\s)")
+_KEPT = re.compile(
+    r"""\$\$.+?\$\$ | (?<![\\$\w])\$(?=[^\s$])[^$`\n]*(?<=[^\s\\])\$(?![\w$])    # formulas: $$ … $$, $x$
+    | \{[#.:][^{}\n]*\}                                                          # {#name .class}
+    | (?<![\w:]):[a-z][\w+-]*:(?![\w:])                                          # :smile:""",
+    re.VERBOSE | re.DOTALL,
+)
+"""What stays inside of a text, in the Markdown of GitHub, Pandoc and site generators."""
+_BREAK = re.compile(
+    rf"""\n(?:{_FOOTNOTE}:|:(?=[ \t]))                             # a footnote, a definition
+    | (?:\A|\n)(?:\[![A-Za-z]+\][-+]?[ \t]*(?=\n|\Z)               # [!NOTE]
+        |:::+[^\n]*                                                # ::: note
+        |(?:!!!|\?\?\?\+?)[ ][\w-]+(?:[ ]+"[^"\n]*")?[ \t]*(?=\n|\Z)    # !!! note "title"
+      )\n?""",
+    re.VERBOSE,
+)
+"""What begins a line of a paragraph that is a block of its own, or all of such a line."""
 _TITLE = re.compile(r"""\s(?:"((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)'|\(((?:\\.|[^()\\])*)\))\s*\)$""", re.DOTALL)
 _KEPT_HTML = frozenset(["code", "kbd", "samp", "var", "tt", "script", "style"])
 
@@ -106,6 +124,18 @@ def _parser() -> tuple[MarkdownIt, _Watch]:
     return parser, watch
 
 
+def _no_footnote(parser: MarkdownIt) -> Callable[[StateBlock, int, int, bool], bool]:
+    """The rule of reference definitions, for which `[^1]: https://…` would be one."""
+    ruler = parser.block.ruler
+    rule = dict(zip(ruler.get_active_rules(), ruler.getRules(""), strict=True))["reference"]
+
+    def checked(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+        is_footnote = state.src.startswith("[^", state.bMarks[start] + state.tShift[start])
+        return not is_footnote and bool(rule(state, start, end, silent))
+
+    return checked
+
+
 class _Blocks:
     """Collects the blocks of a Markdown text."""
 
@@ -121,6 +151,7 @@ class _Blocks:
         self.found: list[Block] = []
         self.notes: list[str] = []
         self.env: dict[str, Any] = {}
+        self.parser.block.ruler.at("reference", _no_footnote(self.parser), {"alt": []})
         # Blocks only: the inline rules run on each block by itself, below.
         self.parser.core.ruler.disable("inline")
         tokens = self.parser.parse(body, self.env)
@@ -178,14 +209,13 @@ class _Blocks:
             return replace(piece, start=start, end=places[piece.end - 1] + 1 if piece.end > piece.start else start)
 
         self.inner: list[Piece] = []
-        begins = kind == "paragraph_open"
+        begins = {start for start, _ in ranges} if kind == "paragraph_open" else set()
         for pieces in self._pieces(content):
             if kept := trimmed([moved(piece) for piece in pieces], self.text):
-                at_begin = begins and kept[0].start == places[0]
+                at_begin = kept[0].start in begins
                 self.found.append(
                     _MarkdownBlock(kept, partial(escape, bars=bars), one_line, source=self.text, at_begin=at_begin)
                 )
-            begins = False
         for piece in self.inner:
             if kept := trimmed([moved(piece)], self.text):
                 self.found.append(_MarkdownBlock(kept, partial(escape, bars=bars, quote=piece.name), one_line))
@@ -194,7 +224,9 @@ class _Blocks:
         """The inline markup of a content and the texts between, at their places in it; a list for each hard break."""
         self.watch.state, self.watch.spans = None, []
         self.parser.inline.parse(content, self.parser, self.env, [])
-        spans = sorted(self.watch.spans, key=lambda span: (span.start, span.rule != "link_open"))
+        found = [_Span("kept", *match.span()) for match in _KEPT.finditer(content)]
+        found += [_Span("break", *match.span()) for match in _BREAK.finditer(content)]
+        spans = sorted([*found, *self.watch.spans], key=lambda span: (span.start, span.rule != "link_open"))
         pieces: list[Piece] = []
         kept: Piece | None = None  # the tag of an HTML element that is not translated
         done = 0
@@ -222,6 +254,8 @@ class _Blocks:
         """The markup of a span; None if it is text."""
         rule, start, end, token = span
         raw = content[start:end]
+        if rule in ("kept", "break"):
+            return Piece(start, end, None, "hardbreak" if rule == "break" else "")
         if rule in ("backticks", "autolink"):
             is_markup = token is not None and (token.type != "text" or rule == "autolink")
             return Piece(start, end) if is_markup else None

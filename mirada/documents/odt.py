@@ -6,7 +6,17 @@ import re
 from collections.abc import Iterator, Sequence
 
 from mirada.documents.archive import ArchiveDocument
-from mirada.documents.document import Block, Document, Format, Options, Source, TextDocument, one_line, trimmed
+from mirada.documents.document import (
+    LINE_BREAK,
+    Block,
+    Document,
+    Format,
+    Options,
+    Source,
+    TextDocument,
+    one_line,
+    trimmed,
+)
 from mirada.documents.xml import Mark, Token, attribute, end_of, escape, inline_pieces, read_xml
 
 _PARTS = ("content.xml", "styles.xml")
@@ -56,6 +66,8 @@ def _block(source: Source, tokens: Sequence[Token], at: int) -> Block | None:
 
 
 def _mark(token: Token) -> Mark:
+    if token.name == "text:line-break":
+        return Mark(tag=LINE_BREAK)
     return Mark(token.name, short="a" if token.name == "text:a" else "g") if token.name in _INLINE else Mark()
 
 

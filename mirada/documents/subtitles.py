@@ -1,7 +1,7 @@
 """Subtitles, SRT and WebVTT: the text of each cue is a segment, whatever lines it is on; its translation is wrapped.
 
-A line that begins with a dash is somebody else speaking, and a segment of its own. Time codes, settings, styles, notes
-and regions stay.
+A line that begins with a dash is somebody else speaking, and a segment of its own, as are sounds in brackets and lines
+of songs. Time codes, settings, styles, notes and regions stay.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ _SRT_TIME = re.compile(r"[ \t]*\d+:\d\d:\d\d[,.]\d{1,3}[ \t]*-->[ \t]*\d+:\d\d:\
 _VTT_TIME = re.compile(r"[ \t]*(?:\d+:)?\d\d:\d\d\.\d{3}[ \t]+-->[ \t]+(?:\d+:)?\d\d:\d\d\.\d{3}[^\r\n]*")
 _LINE = re.compile(r"[^\r\n]*(\r\n|\r|\n|\Z)")
 _MARKUP = re.compile(r"</?[A-Za-z][^<>\r\n]*>|<\d[\d:.]*>|\{\\[^{}\r\n]*\}|</>")
+_SOUND = re.compile(r"(?:<[^<>]*>|\{\\[^{}]*\})*\s*(?:\[[^\[\]]*\]|\([^()]*\)|[♪♫#].*)\s*(?:</[^<>]*>)*\s*")
 _SPEAKER = re.compile(r"(?:<[^<>]*>|\{\\[^{}]*\})*\s*[-–—]\s*")
 
 
@@ -72,14 +73,17 @@ def _cues(text: str, time: re.Pattern[str]) -> Iterator[tuple[int, int]]:
 
 
 def _blocks(text: str, start: int, end: int, escaped: bool) -> Iterator[Block]:
-    """The segments of a cue: its lines together, or one for each line that begins with a dash and those after it."""
+    """The segments of a cue: its lines together, but speakers, whose lines begin with a dash, sounds, songs apart."""
     lines = [match.span() for match in re.finditer(r"[^\r\n]+", text[start:end])]
     groups: list[list[tuple[int, int]]] = []
+    sound = False
     for first, last in lines:
-        speaks = len(lines) > 1 and _SPEAKER.match(text, start + first, start + last)
-        if not groups or speaks:
+        span = start + first, start + last
+        speaks = len(lines) > 1 and _SPEAKER.match(text, *span)
+        before, sound = sound, _SOUND.fullmatch(text, *span) is not None
+        if not groups or speaks or before or sound:
             groups.append([])
-        groups[-1].append((start + first, start + last))
+        groups[-1].append(span)
     for group in groups:
         raw = text[group[0][0] : group[-1][1]]
         pieces = list(_pieces(text, group[0][0], group[-1][1], escaped))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from mirada.data.readers.names import HEADER_PROBE, is_header, is_number
 from mirada.data.readers.pair import ANYTHING
-from mirada.data.readers.table import Grid, blank, place_of
+from mirada.data.readers.table import PLAIN_QUOTES, Grid, blank, place_of
 from mirada.data.text import shown_text
 from mirada.documents.columns import chosen
 from mirada.documents.document import (
@@ -48,8 +48,13 @@ def read(path: str, options: Options) -> Document:
     """A table, whose delimiter is found out by looking. Columns have the names of the first row, or numbers."""
     source = read_source(path)
     grid = Grid(path, hint=_HINT)
-    for _ in grid:  # says what is wrong with its quotes
-        pass
+    try:
+        for _ in grid:  # says what is wrong with its quotes
+            pass
+    except DataError as fault:
+        raise DataError(
+            str(fault).replace(PLAIN_QUOTES, "if quotes are plain characters here, save it as TSV")
+        ) from None
     first = _names(source.text, grid)
     if not options.columns:
         shown = ", ".join(f"{number} {shown_text(name, 30)}" for number, name in enumerate(first[:20], 1))

@@ -116,7 +116,7 @@ def test_an_empty_element_is_not_lost(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "page", ["<p>uno <b>dos", "<p>a<a href='", "</b></p>hola", "<script>hola", "<!-- x", "<p>a<!", "a&b&c;"]
+    "page", ["", "<p>uno <b>dos", "<p>a<a href='", "</b></p>hola", "<script>hola", "<!-- x", "<p>a<!", "a&b&c;"]
 )
 def test_pages_that_are_not_well_formed_stay(tmp_path: Path, page: str) -> None:
     assert same(opened(tmp_path / "a.html", page)) == page.encode()

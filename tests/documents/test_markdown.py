@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import re
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,67 @@ def test_hard_breaks_divide_segments(tmp_path: Path) -> None:
     document = opened(tmp_path / "a.md", "uno **dos  \ntres** cuatro\\\ncinco\n")
     assert texts(document) == ["uno <x1/>dos", "tres<x1/> cuatro", "cinco"]
     assert shouted(document) == b"UNO **DOS  \nTRES** CUATRO\\\nCINCO\n"
+
+
+EXTENDED = r"""# Título {#ancla .clase}
+
+Una nota[^a], otra[^b] y otra[^c].
+
+[^a]: La primera nota
+sigue.
+[^b]: La segunda.
+[^c]: https://a.b/c
+
+> [!WARNING]
+> No abras la puerta.
+
+::: tip
+Esto es un aviso.
+:::
+
+!!! note "ojo"
+    Esto también.
+
+!!! Mira esto ahora !!!
+
+Término
+: Su definición.
+
+El área es $\pi r^2$, cuesta $5 o $10 y dice `$` y `$` :smile: hoy.
+
+$$
+\int_a^b f * g * h
+$$
+
+{% include cabeza.html título="ay" %}
+"""
+
+
+def test_markdown_of_github_pandoc_and_site_generators(tmp_path: Path) -> None:
+    document = opened(tmp_path / "a.md", EXTENDED)
+    assert texts(document) == [
+        "Título",
+        "Una nota<x1/>, otra<x2/> y otra<x3/>.",
+        "La primera nota sigue.",
+        "La segunda.",
+        "No abras la puerta.",
+        "Esto es un aviso.",
+        "Esto también.",
+        "!!! Mira esto ahora !!!",
+        "Término",
+        "Su definición.",
+        "El área es <x1/>, cuesta $5 o $10 y dice <x2/> y <x3/> <x4/> hoy.",
+    ]
+    expected = EXTENDED.replace("nota\nsigue", "nota sigue")
+    for text in texts(document):
+        for words in re.split(r"<x\d/>", text):
+            expected = expected.replace(words, words.upper())
+    assert shouted(document).decode() == expected
+
+
+def test_a_line_after_a_hard_break_begins_no_list(tmp_path: Path) -> None:
+    document = opened(tmp_path / "a.md", "uno  \ndos\n")
+    assert document.write(["one", "- two"]) == b"one  \n\\- two\n"
 
 
 def test_html_inside_of_a_line(tmp_path: Path) -> None:

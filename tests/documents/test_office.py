@@ -25,7 +25,7 @@ BODY = [
     "Valor",
     "El barco <g1>nuevo</g1>",
     "Tom & Jerry ven 3 < 4 trenes.",
-    "Primera línea<x1/>segunda línea, página",
+    "Primera línea<br/>segunda línea, página",
 ]
 NOTE, HEADER = "El perro tiene el <g1>libro</g1>.", "El libro del gato"
 
@@ -127,7 +127,7 @@ def test_what_word_writes(tmp_path: Path) -> None:
     )
     document = read_document(path)
     assert isinstance(document, archive.ArchiveDocument)
-    first = "el gato <x1/><a2>aquí</a2> en la página <x3/><x4/>.<x5/>fin"
+    first = "el gato <x1/><a2>aquí</a2> en la página <x3/><x4/>.<br/>fin"
     assert texts(document) == [first, "caja"]
     new = written(document, shout(first), "CAJA")
     assert new.startswith(

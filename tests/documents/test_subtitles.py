@@ -60,6 +60,17 @@ def test_srt(tmp_path: Path, newline: str) -> None:
     )
 
 
+def test_sounds_and_songs_are_segments_of_their_own(tmp_path: Path) -> None:
+    cue = "1\n00:00:01,000 --> 00:00:02,000\n"
+    content = (
+        f"{cue}<i>[SE ABRE\nLA PUERTA]</i>\n\n{cue}<i>[UN GOLPE]</i>\n¿Quién\nes?\n(RÍE)\n\n{cue}♪ La la ♪\n♪ Lo lo ♪\n"
+    )
+    document = opened(tmp_path / "a.srt", content)
+    assert texts(document) == ["[SE ABRE LA PUERTA]", "[UN GOLPE]", "¿Quién es?", "(RÍE)", "♪ La la ♪", "♪ Lo lo ♪"]
+    expected = content.replace("¿Quién\nes?", "¿QUIÉN\nES?").replace("La la", "LA LA").replace("Lo lo", "LO LO")
+    assert shouted(document).decode() == expected
+
+
 def test_vtt(tmp_path: Path) -> None:
     document = opened(tmp_path / "a.vtt", VTT)
     assert texts(document) == ["Hola <x1/>mundo & más", "fin"]

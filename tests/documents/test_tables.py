@@ -58,6 +58,12 @@ def test_into_a_new_column(tmp_path: Path) -> None:
     assert [row[1:] for row in rows(shouted(document))][1] == ['Hola "mundo"; sí', "A1", 'HOLA "MUNDO"; SÍ']
 
 
+def test_a_quote_that_is_not_closed_is_refused_with_a_way_out_of_a_translation(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"a.csv, line 2: .*never closed.*save it as TSV") as caught:
+        opened(tmp_path / "a.csv", 'a,b\n"hola,x\n', Options(("a",)))
+    assert "--set" not in str(caught.value)
+
+
 def test_tsv_has_no_quotes(tmp_path: Path) -> None:
     content = 'es\ten\n"hola\tuno\nel "tren"\tdos\n'
     document = opened(tmp_path / "a.tsv", content, columns("es"))

@@ -215,6 +215,7 @@ def test_addresses(source: str, hypothesis: str, expected: tuple[int, int]) -> N
     [
         *("%s", "%d", "%5.2f", "%-10s", "%(name)d", "%1$s", "%lu", "%@", "%1", "%%", "%APPDATA%"),
         *("{}", "{0}", "{name}", "{user.name}", "{x!r}", "{0:.2f}", "{{ name }}", "${x}", "%{name}", "#{x}"),
+        *("{{ name | upper }}", '{{ t "key" }}', '{{< figure src="x.png" >}}', "{% if user %}", "{%- endfor -%}"),
         *("<b>", "</a>", "<br/>", '<a href="x">', "<g id='1'/>", "&amp;", "&nbsp;", "&#39;", "&#x27;"),
     ],
 )

@@ -38,7 +38,7 @@ SAMPLE_ROWS = 200
 
 _SAMPLE_SIZE = 2**18
 _PAIRS = "put one between source and target, or give two files with --source and --target"
-_PLAIN_QUOTES = "if quotes are plain characters here: --set data.quotes=false"
+PLAIN_QUOTES = "if quotes are plain characters here: --set data.quotes=false"
 
 # A carriage return within a line is text here, but not for the csv module. UTF-8 cannot hold this stand-in.
 _RETURN = "\udc0d"
@@ -142,7 +142,7 @@ def _quoted_rows(name: str, texts: Iterable[str], delimiter: str) -> Iterator[Ro
             if size > 2 * LONGEST_LINE:  # each cell is closed, but the row never ends
                 raise DataError(
                     f"{name}, line {first}: a row is longer than {2 * LONGEST_LINE // 2**20} MiB; close its quotes, "
-                    f"or {_PLAIN_QUOTES}"
+                    f"or {PLAIN_QUOTES}"
                 )
             yield row[-1]
 
@@ -182,19 +182,19 @@ def _quote_fault(name: str, first: int, row: str, delimiter: str) -> DataError:
         if not place:
             return DataError(
                 f"{name}, line {first}: a cell is longer than {LONGEST_LINE // 2**20} MiB; close its quote, "
-                f"or {_PLAIN_QUOTES}"
+                f"or {PLAIN_QUOTES}"
             )
     began = first + row.count("\n", 0, place)
     shown = shown_text(row[place : place + 60].replace(_RETURN, "\r"))
     if not cell[1]:
         return DataError(
-            f"{name}, line {began}: the quote that opens the cell {shown} is never closed; close it, or {_PLAIN_QUOTES}"
+            f"{name}, line {began}: the quote that opens the cell {shown} is never closed; close it, or {PLAIN_QUOTES}"
         )
     line = first + row.count("\n", 0, end)
     after = shown_text(row[end : end + 20].replace(_RETURN, "\r"))
     return DataError(
         f"{name}, line {line}: {after} follows the closing quote of the cell {shown} that begins in line {began}; "
-        f"write quotes inside a cell twice, or {_PLAIN_QUOTES}"
+        f"write quotes inside a cell twice, or {PLAIN_QUOTES}"
     )
 
 

@@ -20,6 +20,7 @@ from mirada.data.text import shown_path
 from mirada.errors import DataError, UsageError
 from mirada.files import sync_folder, write_bytes
 from mirada.predictions import Prediction
+from mirada.tasks.translation.flags import remarks
 from mirada.tasks.translation.prediction import Translation
 
 FORCE = "to fill it anyway: --force"
@@ -91,10 +92,10 @@ def _line(line: str, translated: Mapping[str, Translation], keep_damaged: bool) 
     before, after = line[: len(line) - len(line.lstrip())], line[len(line.rstrip()) :]
     text = before + options[best] + after
     if not damages[best]:
-        return text, "; ".join(translation.notes)
+        return text, "; ".join([*translation.notes, *remarks(inner, options[best], translation.flags)])
     outcome = "filled in anyway" if keep_damaged else "left empty"
-    remarks = "; ".join([f"{damages[best]}; {outcome}", *translation.notes])
-    return (text, remarks) if keep_damaged else (None, remarks)
+    noted = "; ".join([f"{damages[best]}; {outcome}", *translation.notes])
+    return (text, noted) if keep_damaged else (None, noted)
 
 
 def damage(source: str, translation: str) -> str:

@@ -15,6 +15,7 @@ from mirada.errors import UsageError, counted
 from mirada.files import sync_folder, write_bytes
 from mirada.predictions import Prediction
 from mirada.tasks.translation.catalogs import Filling, damage
+from mirada.tasks.translation.flags import lost, remarks
 from mirada.tasks.translation.prediction import Translation
 
 Translate = Callable[[list[str]], list[Translation]]
@@ -63,7 +64,7 @@ def translate_texts(texts: list[str], translate: Translate, markup: bool) -> lis
 
 
 def _chosen(text: str, translation: Translation, markup: bool) -> Translation | None:
-    """The best of a text's translations, put right where that is easy; None if no tags fit."""
+    """The best of a text's translations, put right where that is easy; None if its tags fit none or are left empty."""
     if translation.problem:
         return translation
     options = [option for option, _ in translation.alternatives] or [translation.text]
@@ -73,14 +74,30 @@ def _chosen(text: str, translation: Translation, markup: bool) -> Translation | 
     if not options:
         return None if markup and inline.tags(text) else replace(translation, problem="its translation is empty")
     damages = [_damage(text, option, markup) for option in options]
-    best = damages.index("") if "" in damages else 0
+    gone = [lost(*_plain(text, option, markup)) for option in options]
+    empty = [markup and inline.emptied(text, option) for option in options]
+    best = min(range(len(options)), key=lambda place: (bool(damages[place]), gone[place], empty[place]))
+    if empty[best]:
+        return None
     notes = (*translation.notes, *filter(None, [damages[best]]))
-    return replace(translation, text=options[best], alternatives=(), notes=notes)
+    chosen = replace(translation, text=options[best], alternatives=(), notes=notes)
+    return chosen if damages[best] else _flagged(text, chosen, markup)
+
+
+def _flagged(text: str, translation: Translation, markup: bool) -> Translation:
+    """A translation with its flags as notes."""
+    noted = remarks(*_plain(text, translation.text, markup), translation.flags)
+    return replace(translation, notes=(*translation.notes, *noted))
+
+
+def _plain(text: str, translation: str, markup: bool) -> tuple[str, str]:
+    """A text and its translation without their tags."""
+    return (inline.stripped(text), inline.stripped(translation)) if markup else (text, translation)
 
 
 def _damage(text: str, translation: str, markup: bool) -> str:
     """What happened to the placeholders of a text; its tags are another matter."""
-    return damage(inline.stripped(text), inline.stripped(translation)) if markup else damage(text, translation)
+    return damage(*_plain(text, translation, markup))
 
 
 def _with_tags(text: str, without: Mapping[str, Translation]) -> Translation:
@@ -95,7 +112,8 @@ def _with_tags(text: str, without: Mapping[str, Translation]) -> Translation:
     note = "check the position of its markup"
     if lost:
         note = f"the markup of {', '.join(map(shown_text, lost))} could not be placed in its translation"
-    return replace(translation, text=placed, alternatives=(), notes=(*translation.notes, note))
+    found = replace(translation, text=placed, alternatives=(), notes=(*translation.notes, note))
+    return _flagged(text, found, markup=True)
 
 
 def assemble(document: Document, translated: Mapping[str, Translation]) -> DocumentTranslation:

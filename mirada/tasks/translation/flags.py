@@ -1,6 +1,6 @@
 """Flags: what a translation should be checked for, found without a reference.
 
-repetition   words are repeated over and over, and not in the source
+repetition   words, or parts of a word, are repeated over and over, and not in the source
 cut          it reached the length limit
 lost         a number, address, placeholder, tag or other span of the source is missing
 copied       it is the source again
@@ -12,6 +12,8 @@ uncovered    words of the source have no counterpart (looked for where the proba
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 
 from mirada.data import language
@@ -20,6 +22,14 @@ from mirada.data.placeholders import found, key
 from mirada.data.profile import Profile
 
 FLAGS = ("repetition", "cut", "lost", "copied", "language", "spelling", "short", "uncovered")
+_REMARKS = {
+    "repetition": "its translation repeats itself",
+    "lost": "its translation lost a number, an address or similar",
+    "copied": "its translation is the same as the source",
+    "language": "seems to be in another language than the model's",
+    "short": "its translation is far shorter than the source",
+}
+"""Notes for flags that have none of their own, where flags are not shown."""
 LONGEST, TIMES, SINGLES = 8, 3, 4
 """Tokens of the longest loop that is looked for, and how often tokens must be repeated: several, and a single one."""
 SURE, LIKELY = 0.9, 0.6
@@ -28,6 +38,8 @@ KNOWN, FAMILIAR = 0.6, 0.9
 """The share of known words below which a text is one of unknown words, and from which it is in the model's language."""
 SHORT, FEWEST = 0.35, 10
 """The share of its source's tokens that a translation has at least, where the source has that many."""
+_STUTTER = re.compile(r"([^\W\d_]{2,4})\1\1")
+"""Letters three times in a row: babble (*lineineine*), unless the source has them as well (*jajaja*)."""
 
 
 def loops(tokens: Sequence[object], singles: int = SINGLES) -> bool:
@@ -48,14 +60,19 @@ def lost(source: str, translation: str) -> bool:
     if any(character.isdecimal() for character in source) or spans(source):
         there, here = found(source), found(translation)
         for kind, items in there.items():
-            left = [key(item) for item in here[kind]]
-            for item in map(key, items):
-                if item not in left:
-                    return kind != "number" or len(item) > 1  # "2" may have become "two"
-                left.remove(item)
+            left = Counter(map(key, here[kind]))
+            gone = Counter(map(key, items)) - left
+            if gone and (kind != "number" or max(map(len, gone)) > 1 or left - Counter(map(key, items))):
+                return True  # "2" may have become "two", but not "1"
         kept = (source[span.start : span.end] for span in spans(source) if span.kind != "number")
         return any(text not in translation for text in kept)
     return False
+
+
+def remarks(source: str, translation: str, flags: Sequence[str]) -> list[str]:
+    """Notes on a translation that was chosen among several, the first of which had these flags."""
+    there = {*flags} - {"lost"} | ({"lost"} if lost(source, translation) else set())
+    return [_REMARKS[flag] for flag in FLAGS if flag in there and flag in _REMARKS]
 
 
 def is_copy(source: str, translation: str) -> bool:
@@ -67,7 +84,7 @@ def is_copy(source: str, translation: str) -> bool:
 def faults(source: str, masked: Masked, ids: Sequence[int], output: str, tokens: Sequence[int]) -> set[str]:
     """What is wrong with a hypothesis: the text `output` with markers, of these tokens."""
     flags = set()
-    if loops(tokens) and not loops(ids):
+    if (loops(tokens) and not loops(ids)) or (_STUTTER.search(output) and not _STUTTER.search(masked.text)):
         flags.add("repetition")
     if len(ids) >= FEWEST and len(tokens) < SHORT * len(ids):
         flags.add("short")

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from mirada.data import language
 from mirada.data.checks import has_invalid_bytes
+from mirada.data.foreign import foreign
 from mirada.data.language import UNSPACED
 from mirada.data.normalize import normalize
 from mirada.data.placeholders import found as placeholders
@@ -294,9 +295,12 @@ def _terms(path: StrPath) -> list[Entry]:
         targets = _forms(cells[1:2], where) if len(cells) > 1 else ()
         entries.append(Entry(_forms(cells[:1], where), targets, where))
     if entries and not tabs:
+        first, name = entries[0].sources[0], shown_path(path)
+        hint = f"is it a list of words to keep? --keep {name}"
+        if ";" in first or "," in first:
+            hint = "save the table with tabs between its columns (TSV)"
         raise DataError(
-            f"{shown_path(path)}: no line has a tab between a source and its target; the first is "
-            f"{shown_text(entries[0].sources[0])}; is it a list of words to keep? --keep {shown_path(path)}"
+            f"{name}: no line has a tab between a source and its target; the first is {shown_text(first)}; {hint}"
         )
     return entries
 
@@ -317,8 +321,13 @@ def _kept(path: StrPath) -> list[Entry]:
     return entries
 
 
+_NO_TEXT = ("office", "zip", "docx", "odt", "pdf")
+
+
 def _filled(path: StrPath) -> Iterator[tuple[int, str]]:
     """The lines that are not blank, with their numbers."""
+    if foreign(path) in _NO_TEXT:
+        raise DataError(f"{shown_path(path)}: is no text; save its table as text with tabs (TSV) in UTF-8")
     for number, line in enumerate(lines(path, lenient=True), 1):
         if has_invalid_bytes(line):
             raise DataError(f"{shown_path(path)}, line {number}: is not UTF-8; convert it: `iconv -f latin1 -t utf8`")

@@ -20,6 +20,7 @@ MAX_TAGS = 256
 _CLOSING = re.compile(r"</")
 _EMPTY = re.compile(r"<(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)\b|<[^<>]*/>", re.IGNORECASE)
 _NAME = re.compile(r"</?([^\s/>]+)")
+_NOT = re.compile(r"(?<=n)['’]t\b")
 
 Places = Sequence[tuple[int, int]]
 """The characters [start, end) of the tokens of a text."""
@@ -141,16 +142,25 @@ def _nearest(source: Places, place: int, target: Places, looked: npt.NDArray[np.
     return round(share * end)
 
 
+def _inside_word(text: str, place: int) -> bool:
+    """Whether a place has a part of one word on both sides: the not of *isn't* is none by itself."""
+    if not 0 < place < len(text):
+        return False
+    return (text[place - 1].isalnum() and text[place].isalnum()) or any(
+        _NOT.match(text, start) for start in (place, place - 1)
+    )
+
+
 def _word_start(text: str, place: int) -> int:
     while place < len(text) and text[place] == " ":
         place += 1
-    while place and text[place - 1 : place].isalnum() and text[place : place + 1].isalnum():
+    while _inside_word(text, place):
         place -= 1
     return place
 
 
 def _word_end(text: str, place: int) -> int:
-    while place < len(text) and text[place].isalnum() and text[place - 1 : place].isalnum():
+    while _inside_word(text, place):
         place += 1
     while place and text[place - 1] == " ":
         place -= 1

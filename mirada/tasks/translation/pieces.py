@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from mirada.data.language import primary
-from mirada.data.masking import Masked, Span, mask, spans, without
+from mirada.data.masking import MARKERS, Masked, Span, mask, spans, without
 from mirada.data.normalize import nfc
 from mirada.data.profile import CASED, Case, Profile, in_case
 from mirada.data.sentences import sentences
@@ -200,9 +200,9 @@ class Cutter:
         tags = [source[span.start : span.end] for span in found if is_tag(source, span)][:MAX_TAGS]
         masked = mask(source, found, [chr(0xE100 + place) for place in range(len(tags))])
         if case and profile:
-            masked = Masked(profile.sentence_case(masked.text), masked.spans)
+            masked = Masked(_in_sentence_case(masked.text, profile, terms), masked.spans)
         plain, taken = take_out(masked.text, tags)
-        open_ended = bool(profile and profile.stopped > STOPPED) and plain[-1:].isalnum()
+        open_ended = bool(profile and profile.stopped > STOPPED) and (plain[-1:].isalnum() or plain[-1:] in MARKERS)
         if inner and case is None and profile and profile.capitalized >= CASED:
             plain = plain[:1].upper() + plain[1:]  # as a sentence begins
         marked = Masked(plain, masked.spans)
@@ -214,6 +214,18 @@ class Cutter:
         if profile is None or terms is None:
             return partial(profile.is_unknown_name, source) if profile else None
         return lambda word, start: profile.is_unknown_name(source, word, start) and not terms(word)
+
+
+def _in_sentence_case(text: str, profile: Profile, terms: Find | None) -> str:
+    """A text in unusual case as an ordinary one; a term of a glossary that would not be found then stays as it is."""
+    new = profile.sentence_case(text)
+    if terms is None or len(new) != len(text):
+        return new
+    there = {(term.start, term.end) for term in terms(new)}
+    for term in terms(text):
+        if (term.start, term.end) not in there:
+            new = new[: term.start] + text[term.start : term.end] + new[term.end :]
+    return new
 
 
 def is_tag(text: str, span: Span) -> bool:

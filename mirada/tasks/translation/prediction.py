@@ -65,7 +65,8 @@ class _WithColumns(Translation):
     """A translation with columns for its flags and its confidence."""
 
     def as_text(self, number: int = 1) -> str:
-        return f"{super().as_text(number)}\t{', '.join(self.flags)}\t{self.confidence:.2f}"
+        confidence = f"{self.confidence:.2f}" if self.text.strip() else ""
+        return f"{super().as_text(number)}\t{', '.join(self.flags)}\t{confidence}"
 
 
 def with_notes(scores: TranslationScores, found: Sequence[Translation]) -> TranslationScores:

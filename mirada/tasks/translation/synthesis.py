@@ -197,9 +197,8 @@ def write_pairs(
         if counts:
             os.replace(listed, excluded)
         if not pairs:
-            raise DataError(
-                f"{out}: would have {Written(0, counts, excluded)}; train the model further, or use another"
-            )
+            hint = "train the model further, or use another" if counts else "the input has no text"
+            raise DataError(f"{out}: would have {Written(0, counts, excluded)}; {hint}")
         os.replace(fresh, out)
         sync_folder(out.parent)
     finally:

@@ -66,6 +66,30 @@ def test_the_best_that_keeps_its_tags_and_placeholders_is_taken() -> None:
     assert found.notes == ("its translation lost {n}",)
 
 
+def test_what_is_doubtful_is_said() -> None:
+    def said(text: str, translation: str, *flags: str) -> tuple[str, ...]:
+        options = ((translation, -1.0),)
+        (found,) = translate_texts([text], lambda some: [Translation("", 0, options, flags=flags)] * len(some), True)
+        return found.notes
+
+    assert said("el gato a las 12:30", "the cat") == ("its translation lost a number, an address or similar",)
+    assert said("el <b>gato</b> a las 12:30", "the <b>cat</b> at 12:30", "lost") == ()
+    assert said("{n} gatos", "cats", "lost") == ("its translation lost {n}",)
+    assert said("el gato", "ga ga ga", "repetition", "spelling") == ("its translation repeats itself",)
+
+
+def test_a_pair_of_tags_that_encloses_nothing_is_placed_again() -> None:
+    def translator(texts: list[str]) -> list[Translation]:
+        made = {"el <a1>gato</a1> ve": "the <a1></a1>cat sees", "el gato ve": "the cat sees", "gato": "cat"}
+        return [Translation(made[text]) for text in texts]
+
+    options = (("the <b></b>cat at 12:30", -1.0), ("the <b>cat</b>", -2.0), ("a <b>cat</b> at 12:30", -3.0))
+    (found,) = translate_texts(["el <b>gato</b> a las 12:30"], lambda some: [Translation("", 0, options)], True)
+    assert (found.text, found.notes) == ("a <b>cat</b> at 12:30", ())
+    (found,) = translate_texts(["el <a1>gato</a1> ve"], translator, True)
+    assert (found.text, len(found.notes)) == ("the <a1>cat</a1> sees", 1)
+
+
 def test_what_has_no_translation_stays(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text("<p>uno<p>dos")
     document = read_document(tmp_path / "a.html")

@@ -34,7 +34,10 @@ def test_loops_are_the_same_tokens_over_and_over(ids: list[int], loop: bool) -> 
         ("at 12:30", "a las doce", True),
         ("1,000.50 euros", "1.000,50 euros", False),
         ("2 dogs", "dos perros", False),
+        ("2 dogs", "1 perros", True),
+        ("2 of 5 dogs", "5 de 2 perros", False),
         ("42 dogs", "perros", True),
+        ("2 of 42 dogs", "2 perros", True),
         ("see %s", "ver %d", True),
         ("<b>so</b>", "así", True),
         ("great 👍", "genial", True),
@@ -50,6 +53,12 @@ def test_a_source_that_repeats_itself_may_be_repeated() -> None:
     ha = [5] * 6
     assert faults("ha ha ha ha", Masked("ha ha ha ha"), ha, "ja ja ja ja", ha) == set()
     assert faults("safety", Masked("safety"), [3, 4], "safety safety", ha) == {"repetition"}
+
+
+def test_a_word_that_repeats_a_part_of_itself_is_a_loop() -> None:
+    assert faults("línea", Masked("línea"), [1], "lineineine", [2, 3, 4]) == {"repetition"}
+    assert faults("jajaja", Masked("jajaja"), [1], "hahaha", [2]) == set()
+    assert faults("el río", Masked("el río"), [1], "the Mississippi banana", [2]) == set()
 
 
 def test_a_marker_that_is_missing_or_repeated_is_lost() -> None:

@@ -281,6 +281,7 @@ def test_files(tmp_path: Path) -> None:
     ("content", "says"),
     [
         (b"gato\nperro\n", r"terms\.tsv: no line has a tab.*'gato'.*--keep"),
+        (b"gato;cat\n", r"terms\.tsv: no line has a tab.*'gato;cat'; save the table with tabs"),
         (b"gato\tcat\nperro\t\n", r"terms\.tsv, line 2: .*empty"),
         (b"gato\tcat\nperro\tdog||hound\n", r"terms\.tsv, line 2: .*empty"),
         (b"gato\tcat\n\tdog\n", r"terms\.tsv, line 2: .*empty"),
@@ -299,6 +300,12 @@ def test_faults_are_named_with_file_and_line(tmp_path: Path, content: bytes, say
     (tmp_path / "terms.tsv").write_bytes(content)
     with pytest.raises(DataError, match=says):
         Glossary.read(tmp_path / "terms.tsv")
+
+
+def test_a_spreadsheet_is_no_glossary(tmp_path: Path) -> None:
+    (tmp_path / "terms.xlsx").write_bytes(b"PK\x03\x04\xff")
+    with pytest.raises(DataError, match=r"terms\.xlsx: is no text; save its table"):
+        Glossary.read(tmp_path / "terms.xlsx")
 
 
 def test_a_list_to_keep_has_no_tabs(tmp_path: Path) -> None:

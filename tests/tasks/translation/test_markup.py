@@ -36,6 +36,11 @@ def test_tags_go_with_the_words_they_enclose() -> None:
     assert moved("<a href='x'>See</a> it", "Lo ve", {0: 1, 1: 0}) == "Lo <a href='x'>ve</a>"
 
 
+def test_a_contraction_is_one_word() -> None:
+    links = {0: 0, 1: 2, 2: 1, 3: 1, 4: 3}  # Tom isn ' t here
+    assert moved("Tom <b>no</b> está aquí", "Tom isn't here", links) == "Tom <b>isn't</b> here"
+
+
 def test_a_mark_at_the_end_stays_outside() -> None:
     links = {0: 0, 1: 1, 2: 1}
     assert moved("Click <b>here</b>.", "Pulse aquí.", links) == "Pulse <b>aquí</b>."

@@ -8,6 +8,7 @@ import pytest
 
 from mirada.data.masking import MARKERS
 from mirada.data.profile import Profile
+from mirada.tasks.translation.glossary import Glossary
 from mirada.tasks.translation.pieces import Cutter, Piece
 from tests.data.test_profile import PROFILE
 
@@ -100,6 +101,13 @@ def test_a_translation_of_a_text_without_a_full_stop_has_none() -> None:
     assert cut("The cat sleeps")[0].finish("El gato duerme.") == "El gato duerme"
     assert cut("The cat sleeps.")[0].finish("El gato duerme.") == "El gato duerme."
     assert cut("The cat sleeps")[0].finish("El gato duerme...") == "El gato duerme..."
+    assert cut("The cat sleeps ♪")[0].finish(f"El gato duerme {MARKERS[0]}.") == "El gato duerme ♪"
+
+
+def test_terms_keep_their_capitals_in_a_headline() -> None:
+    terms = Glossary.of({"The Cat": None, "dog": "perro"}).find
+    (piece,) = Cutter(PROFILE, masks=True).cut(0, "I Saw The Cat And The Dog", True, "en", terms)
+    assert (piece.case, piece.masked.text) == ("title", "I saw The Cat and the dog")
 
 
 @pytest.mark.parametrize(

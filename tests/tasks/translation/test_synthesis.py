@@ -147,6 +147,11 @@ def test_what_a_kill_left_of_the_last_step_is_written_again(answers: Path, tmp_p
 def test_no_pair_at_all_is_an_error_and_leaves_the_list_of_reasons(tmp_path: Path) -> None:
     path = tmp_path / "answers.json"
     path.write_text(json.dumps(MADE[1].as_dict()) + "\n")
+    empty = tmp_path / "empty"
+    empty.touch()
+    with pytest.raises(DataError, match=r"would have 0 pairs; there is no text"):
+        write_pairs(empty, tmp_path / "out.tsv", ("es", "en"), backward=True)
+    empty.unlink()
     with pytest.raises(DataError, match=r"would have 0 pairs; 1 left out, listed in .*: 1 blank lines; train"):
         write_pairs(path, tmp_path / "out.tsv", ("es", "en"), backward=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["answers.json", "out.excluded.tsv"]

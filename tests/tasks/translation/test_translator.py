@@ -16,10 +16,17 @@ from mirada.tasks.translation import translator as translator_module
 from mirada.tasks.translation.clauses import better
 from mirada.tasks.translation.model import TranslationModel
 from mirada.tasks.translation.pieces import Direction, Piece
+from mirada.tasks.translation.prediction import Translation
 from mirada.tasks.translation.translator import LONGEST_TEXT, joint
 
 CAT, WOLF = "el gato ve el tren", "el lobo ve el libro"
 THE_CAT, THE_WOLF = "the cat sees the train", "the wolf sees the book"
+
+
+def test_columns_of_flags_and_confidence() -> None:
+    found = Translation("the cat", flags=("lost", "short"), confidence=0.5)
+    assert found.with_columns().as_text() == "the cat\tlost, short\t0.50"
+    assert Translation("").with_columns().as_text() == "\t\t"
 
 
 # ── sentences ─────────────────────────────────────────────────────────────────────────────────────────────────────
