@@ -142,7 +142,7 @@ export const english = {
   "row.unit": "unit ↓",
   "looksAt": "looks at →",
   "time": "time →",
-  "weight; a row sums to 1",
+  "weight": "weight; a row sums to 1",
   "value": "value",
   "map": "Map",
   "map.keys": "Use the arrow keys to read it cell by cell.",
