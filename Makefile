@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: install demo test lint bench clean chromium
+.PHONY: install demo test lint bench clean programs
 
 install: $(READY)
 
@@ -21,14 +21,16 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# The page of `mirada explore` is tested in a browser.
-chromium:
-	@command -v chromium >/dev/null || { \
-		command -v apt-get >/dev/null || { echo "The tests need a program called chromium: install it, then make again"; exit 1; }; \
+# Programs that the tests use: a browser for pages, and those that judge documents and catalogs.
+PROGRAMS := chromium:chromium soffice:libreoffice-writer-nogui msgfmt:gettext
+programs:
+	@for pair in $(PROGRAMS); do command -v "$${pair%%:*}" >/dev/null || missing="$$missing $${pair#*:}"; done; \
+	test -z "$$missing" || { \
+		command -v apt-get >/dev/null || { echo "The tests need these programs (Debian's names):$$missing"; exit 1; }; \
 		root=$$(test "$$(id -u)" = 0 || echo sudo); \
-		$$root apt-get update -q && $$root apt-get install -y -q --no-install-recommends chromium; }
+		$$root apt-get update -q && $$root apt-get install -y -q --no-install-recommends $$missing; }
 
-test: lint chromium
+test: lint programs
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 bench: $(READY)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser, sync_playwright
 
 import mirada
 from mirada.tasks.translation.model import TranslationModel
 from tests import toy
+from tests.web.browser import CHROMIUM, FLAGS
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -37,3 +40,13 @@ def both_ways(tmp_path_factory: pytest.TempPathFactory, toy_tsv: Path) -> Transl
     out = tmp_path_factory.mktemp("both") / "bundle"
     languages = {"source_language": "es", "target_language": "en", "direction": "both"}
     return mirada.train(toy_tsv, out=out, steps=12, settings=toy.TINY, **languages)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium, with a fresh profile."""
+    assert CHROMIUM is not None, "no chromium is installed: `make programs` installs it"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, headless=True, args=FLAGS)
+        yield browser
+        browser.close()

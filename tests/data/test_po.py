@@ -1,7 +1,6 @@
 """Filling catalogs: the gaps are found and filled as gettext demands, and every other byte stays."""
 
 import gzip
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -51,10 +50,9 @@ def fill_bytes(
 
 
 def check(path: Path) -> None:
-    """Lets msgfmt judge a file, where it is installed."""
-    if shutil.which("msgfmt"):
-        judged = subprocess.run(["msgfmt", "-c", "-o", "/dev/null", str(path)], capture_output=True, text=True)
-        assert judged.returncode == 0, judged.stderr
+    """Lets msgfmt judge a file."""
+    judged = subprocess.run(["msgfmt", "-c", "-o", "/dev/null", str(path)], capture_output=True, text=True)
+    assert judged.returncode == 0, judged.stderr
 
 
 def parsed(path: Path) -> dict[str, polib.POEntry]:

@@ -1,25 +1,15 @@
-"""A Chromium and a server of this machine alone, in which the page's modules run as they do for a user."""
+"""Pages of a Chromium and a server of this machine alone, in which the page's modules run as they do for a user."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
-from tests.web.browser import CHROMIUM, FLAGS, Site, Watched
+from tests.web.browser import Site, Watched
 
 expect.set_options(timeout=60_000)  # nothing takes a second, but other programs may use the cores
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """Debian's Chromium, with a fresh profile."""
-    assert CHROMIUM is not None, "no chromium is installed: `make chromium` installs it"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, headless=True, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="session")
