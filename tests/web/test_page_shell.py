@@ -261,6 +261,16 @@ def test_all_tabs_are_seen_on_a_phone(language: str, page_file: Path, browser: B
             expect(tab).to_be_in_viewport(ratio=1)
 
 
+@pytest.mark.parametrize("language", ["en", "es", "pt"])
+def test_no_button_of_the_header_stands_alone(language: str, page_file: Path, browser: Browser) -> None:
+    with opened(browser, page_file, f"#lang={language}") as page:
+        expect(page.locator(".settings button")).to_have_count(2)
+        for width in range(320, 800, 16):
+            page.set_viewport_size({"width": width, "height": 800})
+            tops = page.locator(".settings button").evaluate_all("all => all.map((one) => one.offsetTop)")
+            assert tops[0] == tops[1], width
+
+
 KEPT_WORKER = """window.Worker = class extends window.Worker {
   constructor(...given) { super(...given); window.made = this; }
 };"""
