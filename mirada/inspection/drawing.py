@@ -18,7 +18,7 @@ import numpy as np
 
 from mirada.errors import UsageError
 from mirada.inspection.figures import CELL, MAX_CELLS, is_svg, save
-from mirada.inspection.fonts import styled
+from mirada.inspection.fonts import END, FIRST_STRONG, is_right_to_left, shapes_text, styled
 from mirada.inspection.words import Weights
 
 if TYPE_CHECKING:
@@ -178,9 +178,17 @@ def headed(heading: Heading, inches: float, shown: Shown) -> str:
     """A title in lines that fit an image of that width."""
     fits = max(20, round(inches * 12))
     lines = wrap(heading.text, fits)
-    lines += wrap(f"→ {heading.output}", fits) if heading.output is not None else []
+    lines += _after_arrow(wrap(f"→ {heading.output}", fits)) if heading.output is not None else []
     lines += wrap(f"without {', '.join(heading.without)}", fits) if heading.without else []
     return "\n".join(map(shown, lines))
+
+
+def _after_arrow(lines: list[str]) -> list[str]:
+    """Lines of which the first begins with an arrow, which stays at the left of text that is read from the right."""
+    text = lines[0].removeprefix("→ ")
+    if not (shapes_text() and is_right_to_left(text)):
+        return lines
+    return [f"→ {FIRST_STRONG}{text}{END}", *lines[1:]]
 
 
 def label(piece: str) -> str:

@@ -21,6 +21,10 @@ CHINESE = "Chinese characters"
 SCRIPTS = {"CJK": CHINESE, "IDEOGRAPHIC": CHINESE, "FULLWIDTH": CHINESE, "KANGXI": CHINESE}
 SCRIPTS |= {"HIRAGANA": "Japanese", "KATAKANA": "Japanese", "HANGUL": "Korean"}
 """Common names of scripts, by the first word of their letters' Unicode names; others go by that word."""
+FIRST_STRONG, END = "\u2068", "\u2069"
+"""Around a text that has its own direction, whatever is beside it; invisible."""
+UNSEEN = frozenset(f"\n\u200c\u200d{FIRST_STRONG}{END}")
+"""Characters that are kept though they are not printable."""
 SHAPES_TEXT = (3, 11)
 """The version of matplotlib that draws right-to-left and joined scripts."""
 
@@ -56,7 +60,7 @@ def styled(texts: Iterable[str], keeps_text: bool = False) -> Iterator[Callable[
 def drawable(text: str) -> str:
     """A text without variation selectors, and with � for characters that are not printable."""
     kept = (letter for letter in text if not "\ufe00" <= letter <= "\ufe0f")
-    return "".join(letter if letter.isprintable() or letter in "\n\u200d\u200c" else "\ufffd" for letter in kept)
+    return "".join(letter if letter.isprintable() or letter in UNSEEN else "\ufffd" for letter in kept)
 
 
 @lru_cache(maxsize=64)
@@ -116,14 +120,25 @@ def warn_of(missing: Iterable[str], written: str) -> None:
             FontWarning,
             stacklevel=4,
         )
-    older = tuple(map(int, matplotlib.__version__.split(".")[:2])) < SHAPES_TEXT
-    if older and any(unicodedata.bidirectional(letter) in ("R", "AL") for letter in written):
+    if not shapes_text() and is_right_to_left(written):
         warnings.warn(
             f"matplotlib {matplotlib.__version__} draws right-to-left text from left to right; install "
             f"matplotlib {'.'.join(map(str, SHAPES_TEXT))}, or write .html",
             FontWarning,
             stacklevel=4,
         )
+
+
+def shapes_text() -> bool:
+    """Whether the installed matplotlib draws right-to-left text from the right."""
+    import matplotlib
+
+    return tuple(map(int, matplotlib.__version__.split(".")[:2])) >= SHAPES_TEXT
+
+
+def is_right_to_left(text: str) -> bool:
+    """Whether a text has letters that are read from the right."""
+    return any(unicodedata.bidirectional(letter) in ("R", "AL") for letter in text)
 
 
 def script_of(letter: str) -> str:

@@ -270,8 +270,12 @@ export class Shell {
         {class: "settings"},
         choice(app.t("language"), Object.entries(LANGUAGES), app.language, (lang) => app.set({lang})),
         themes,
-        button(app.t("link"), () => this.copyLink()),
-        button("?", () => this.keys.open(), {"aria-label": app.t("keys"), title: app.t("keys")}),
+        element(
+          "div",
+          {class: "together"},
+          button(app.t("link"), () => this.copyLink()),
+          button("?", () => this.keys.open(), {"aria-label": app.t("keys"), title: app.t("keys")}),
+        ),
       ),
     );
   }

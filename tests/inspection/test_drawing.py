@@ -15,6 +15,7 @@ from mirada.errors import UsageError
 from mirada.inspection.attention import Attention, AttentionMap
 from mirada.inspection.drawing import Heading, boxes, draw_heads, headed, label, mean_of, role
 from mirada.inspection.figures import MAX_CELLS
+from mirada.inspection.fonts import drawable
 from mirada.inspection.patches import lit
 from mirada.inspection.trace import Image as Seen
 from mirada.inspection.words import Tokens
@@ -109,6 +110,16 @@ def test_titles_and_labels_are_what_people_wrote() -> None:
     assert label("\n") == "↵"  # a GPT's line break
     assert label("\t") == "⇥"
     assert label("p" * 30) == "p" * 23 + "…"
+
+
+def test_an_arrow_is_at_the_left_of_text_from_the_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    arabic = "الكتاب على الطاولة، وهو أحمر 42."
+    monkeypatch.setattr("matplotlib.__version__", "3.11.0")
+    first, *rest = headed(Heading("the book", arabic), 1, drawable).splitlines()[1:]
+    assert first == "→ \u2068الكتاب على\u2069"  # by its own direction, the line is from the left
+    assert " ".join(rest) == "الطاولة، وهو أحمر 42."
+    monkeypatch.setattr("matplotlib.__version__", "3.10.8")  # draws every letter from the left
+    assert "\u2068" not in headed(Heading("the book", arabic), 1, drawable)
 
 
 def test_dollar_signs_and_control_characters_are_drawn(tmp_path: Path) -> None:

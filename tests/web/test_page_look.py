@@ -66,7 +66,7 @@ def test_the_lines_of_a_word_are_its_weights(
 
 
 def test_the_lines_follow_the_keyboard(page_file: Path, weights: npt.NDArray[np.float32], browser: Browser) -> None:
-    with opened(browser, page_file, "#view=attention&part=cross&figure=lines") as page:
+    with opened(browser, page_file, "#view=attention&part=cross&figure=lines&head=0") as page:
         page.locator("[data-word='row:0']").focus()
         page.keyboard.press("ArrowRight")
         expect(page.locator("[data-word='row:1']")).to_be_focused()
@@ -167,7 +167,7 @@ OPENED_TABLE = """() => new Promise((drawn) => {
 def test_a_cell_is_read_by_pointer_and_by_keys(
     page_file: Path, weights: npt.NDArray[np.float32], browser: Browser
 ) -> None:
-    with opened(browser, page_file, "#view=attention&part=cross") as page:
+    with opened(browser, page_file, "#view=attention&part=cross&head=0") as page:
         stage = page.locator(".map .stage")
         stage.focus()
         for key in ("ArrowRight", "ArrowRight", "ArrowDown"):
@@ -187,10 +187,26 @@ def test_a_cell_is_read_by_pointer_and_by_keys(
         assert table(page)[2] == pytest.approx(weights[:, 1], abs=0.006)
 
 
+@pytest.mark.parametrize(
+    ("fragment", "place"),
+    [("", "layer 2, mean of all heads"), ("&layer=0&head=0", "layer 0, head 0"), ("&head=1", "layer 0, head 1"),
+     ("&layer=1", "layer 1, head 0"), ("&layer=-1&head=-1", "mean of all layers, mean of all heads")],
+)  # fmt: skip
+def test_it_looks_first_at_the_mean_of_the_last_layer(
+    fragment: str, place: str, browser: Browser, tmp_path: Path
+) -> None:
+    page_file = recorded_page(tmp_path / "layers.html", [" el", "</s>"], [" the", "</s>"], looks(3, 2, 2, 2))
+    with opened(browser, page_file, f"#view=attention{fragment}") as page:
+        expect(page.locator(".figure h2")).to_have_text(f"translation → sentence, {place}")
+        expect(page.locator(".grid [aria-checked=true]")).to_have_attribute("aria-label", place)
+        page.get_by_role("radio", name="layer 0, head 0").click()
+        page.wait_for_url(lambda url: "layer=0&head=0" in url)
+
+
 def test_heads_are_chosen_by_arrow_keys(page_file: Path, browser: Browser) -> None:
     with opened(browser, page_file, "#view=attention&part=encoder") as page:
-        page.get_by_role("radio", name="layer 0, head 0").focus()
-        page.keyboard.press("ArrowRight")
+        page.get_by_role("radio", name="layer 0, mean of all heads").focus()
+        page.keyboard.press("ArrowLeft")
         expect(page.get_by_role("radio", name="layer 0, head 1")).to_be_focused()
         expect(page.locator(".figure h2")).to_contain_text("layer 0, head 1")
         page.wait_for_url(lambda url: "head=1" in url)
@@ -200,7 +216,7 @@ def test_brackets_are_typed_with_alt_gr(page_file: Path, browser: Browser) -> No
     """As on Spanish and Portuguese keyboards; Control and Alt are pressed then for some browsers."""
     pressed = """(keys) => document.body.dispatchEvent(
         new KeyboardEvent("keydown", {key: "}", bubbles: true, ...keys}))"""
-    with opened(browser, page_file, "#view=attention&part=cross") as page:
+    with opened(browser, page_file, "#view=attention&part=cross&head=0") as page:
         heading = page.locator(".figure h2")
         expect(heading).to_contain_text("layer 0, head 0")
         page.evaluate(pressed, {"ctrlKey": True})

@@ -151,12 +151,14 @@ def test_a_link_restores_the_view(page_file: Path, browser: Browser) -> None:
         page.locator("#sentence").fill("el lobo negro sigue el gato")
         expect(page.locator(".output")).to_have_text("the black wolf follows the cat")
         shown(page, "attention")
-        page.get_by_role("radio", name="within the sentence").click()
-        page.get_by_role("radio", name="layer 0, head 1").click()
-        page.get_by_role("radio", name="lines").click()
+        for name in ("within the sentence", "layer 0, head 1", "lines"):
+            page.get_by_role("radio", name=name).click()
+            expect(page.get_by_role("radio", name=name)).to_have_attribute("aria-checked", "true")
+            expect(page.locator("main.panel")).to_have_attribute("aria-busy", "false")  # the controls are made anew
         page.get_by_label("whole words").check()
         page.get_by_label("Language").select_option("pt")
         expect(page.locator(".figure h2")).to_have_text("dentro da frase, camada 0, cabeça 1")
+        expect(page.locator("main.panel")).to_have_attribute("aria-busy", "false")  # after which the status is emptied
         page.get_by_role("button", name="Copiar link").click()
         expect(page.locator(".status")).to_contain_text("link")
         page.wait_for_url(re.compile("lang=pt"))
@@ -259,6 +261,16 @@ def test_all_tabs_are_seen_on_a_phone(language: str, page_file: Path, browser: B
             assert box["x"] >= 0
             assert box["x"] + box["width"] <= 360, tab.inner_text()
             expect(tab).to_be_in_viewport(ratio=1)
+
+
+@pytest.mark.parametrize("language", ["en", "es", "pt"])
+def test_no_button_of_the_header_stands_alone(language: str, page_file: Path, browser: Browser) -> None:
+    with opened(browser, page_file, f"#lang={language}") as page:
+        expect(page.locator(".settings button")).to_have_count(2)
+        for width in range(320, 800, 16):
+            page.set_viewport_size({"width": width, "height": 800})
+            tops = page.locator(".settings button").evaluate_all("all => all.map((one) => one.offsetTop)")
+            assert tops[0] == tops[1], width
 
 
 KEPT_WORKER = """window.Worker = class extends window.Worker {

@@ -219,6 +219,46 @@ def test_the_keyboard_is_enough(walk: Page) -> None:
     expect(walk.locator("td:focus")).to_have_attribute("data-place", place)
 
 
+CLICKED = """(cell) => {
+  const top = (one) => one.getBoundingClientRect().top;
+  const before = top(cell);
+  cell.click();
+  return top(document.querySelector("#step-self_qkv td.marked")) - before;
+}"""
+
+
+@pytest.mark.parametrize("which", [1, -1])
+def test_a_clicked_number_stays_in_view_beside_the_panel(which: int, page_file: Path, browser: Browser) -> None:
+    with opened(browser, page_file, "#view=walk&walk_token=1") as page:
+        page.set_viewport_size({"width": 1400, "height": 800})
+        page.reload()
+        expect(page.locator(".walk-step").first).to_be_visible()
+        step = page.locator("#step-self_qkv")
+        step.scroll_into_view_if_needed()
+        table = step.locator("table").first
+        expect(table).to_be_visible()
+        columns = table.locator("thead th")
+        before = columns.count()
+        cell = table.locator("tbody td").nth(which)
+        place = cell.get_attribute("data-place") or ""
+        assert cell.evaluate(CLICKED) == pytest.approx(0, abs=2)  # it stays where it was
+        panel = page.locator(".number-panel")
+        expect(panel.locator(".value-now")).to_be_visible()
+        assert columns.count() < before  # there is less room
+        overflowing = "all => all.filter((one) => one.scrollWidth > one.clientWidth).length"
+        assert step.locator(".grid-rows").evaluate_all(overflowing) == 0
+        marked = table.locator("td.marked")
+        expect(marked).to_have_attribute("data-place", place)
+        now, beside = marked.bounding_box(), panel.bounding_box()
+        assert now is not None
+        assert beside is not None
+        assert now["x"] + now["width"] < beside["x"]
+        page.keyboard.press("Escape")
+        expect(columns).to_have_count(before)
+        expect(page.locator("td:focus")).to_have_attribute("data-place", place)
+        expect(page.locator("td:focus")).to_be_in_viewport()
+
+
 def test_a_link_restores_the_walk_in_another_language(page_file: Path, browser: Browser) -> None:
     link = "#view=walk&walk_part=decoder&walk_token=2&walk_step=cross_softmax&lang=es"
     with opened(browser, page_file, link) as page:

@@ -10,12 +10,14 @@ import {pictureButtons} from "../draw/picture.js";
 import {GateFigure} from "./gates.js";
 import {RestsFigure} from "./rests.js";
 
+const UNCHOSEN = -2; // neither a layer or head nor a mean
+
 export class AttentionView {
   static id = "attention";
   static defaults = {
     part: "", // cross, encoder, decoder or gates; empty: the first there is
-    layer: 0, // −1: the mean over all layers
-    head: 0, // −1: the mean over all heads
+    layer: UNCHOSEN, // −1: the mean over all layers
+    head: UNCHOSEN, // −1: the mean over all heads
     words: false, // tokens merged to words
     stretch: false, // the darkest colour is the largest weight, and not 1
     figure: "map", // map, lines, heads or rests
@@ -104,9 +106,8 @@ export class AttentionView {
 
   #showLooks(looks, trace, state, drops) {
     const {app} = this;
-    const layer = looks.layers === 1 ? 0 : clamped(state.layer, looks.layers);
-    const head = looks.heads === 1 ? 0 : clamped(state.head, looks.heads);
-    this.chosen = [layer, head];
+    this.chosen = placeIn(looks, state);
+    const [layer, head] = this.chosen;
     const words = state.words || drops !== null;
     if (this.maps?.looks !== looks || this.maps.words !== words || this.maps.stretch !== state.stretch) {
       this.maps = {looks, words, stretch: state.stretch, ...smallMaps(app, looks, words, state.stretch)};
@@ -247,7 +248,14 @@ function headPlaces(looks) {
   return [...Array(looks.layers * looks.heads).keys()].map((i) => [Math.floor(i / looks.heads), i % looks.heads]);
 }
 
+/** The layer and head that are looked at: at first the last layer, all heads; if only one of the two is named, the other is 0. */
+function placeIn({layers, heads}, {layer, head}) {
+  if (layer === UNCHOSEN && head === UNCHOSEN) return [layers - 1, heads > 1 ? -1 : 0];
+  return [clamped(layer, layers), clamped(head, heads)];
+}
+
 function clamped(value, count) {
+  if (count === 1 || value === UNCHOSEN) return 0;
   return Math.max(-1, Math.min(value, count - 1));
 }
 

@@ -21,23 +21,47 @@ export class NumberGrid {
 
   /**
    * `options`: view, rows (which), rowLabels, labelled (by weights as well), columnLabels or null, palette, colours, fits
-   * (how many columns), format(value), name (for those who hear it), onPick(place, cell), onMove(first), sliderName.
+   * (how many columns), format(value), name (for those who hear it), onPick(place, {reveal}), onMove(first), sliderName.
+   * `reveal()` brings the picked number into the window and returns its cell, which is another after each move.
    */
   constructor(options) {
     this.options = options;
-    const {view, fits, columnLabels} = options;
-    this.shown = Math.min(view.columns, fits);
-    this.strip = view.columns > this.shown ? this.#strip() : null;
+    const {columnLabels} = options;
+    this.strip = null;
     const kinds = [columnLabels && "of-words", options.labelled && "of-weights"].filter(Boolean);
     this.table = element("table", {role: "grid", "aria-label": options.name, class: kinds.join(" ") || null});
     this.table.addEventListener("click", (event) => this.#clicked(event));
     this.table.addEventListener("keydown", (event) => this.#key(event));
     const scroller = element("div", {class: options.rows.length > ROWS_IN_VIEW ? "grid-rows tall" : "grid-rows"}, this.table);
-    this.element = element("div", {class: "number-grid"}, this.strip?.element, scroller);
+    this.element = element("div", {class: "number-grid"}, scroller);
     this.scale = options.palette === "weight" ? options.colours.weights : options.colours.signed;
     [this.least, this.most] = this.#bounds();
+    this.fit(options.fits);
+  }
+
+  /** Show as many columns as there is room for now; who is at a number here stays there. */
+  fit(fits) {
+    const within = this.table.contains(document.activeElement);
+    this.shown = Math.min(this.columns, fits);
+    this.#first = Math.max(0, Math.min(this.columns - this.shown, this.#first));
     this.#fill();
-    if (this.strip) this.#paint();
+    this.#fitStrip();
+    if (within) this.#focus();
+  }
+
+  /** A strip, if there are more columns than are shown. */
+  #fitStrip() {
+    if (this.columns === this.shown) {
+      this.strip?.element.remove();
+      this.strip = null;
+    } else if (this.strip) {
+      this.strip.slider.max = this.columns - this.shown;
+      this.#placeLens();
+    } else {
+      this.strip = this.#strip();
+      this.element.prepend(this.strip.element);
+      this.#paint();
+    }
   }
 
   get columns() {
@@ -121,7 +145,7 @@ export class NumberGrid {
 
   #pick(cell) {
     const place = this.#placeOf(cell);
-    if (place) this.options.onPick(place, cell);
+    if (place) this.options.onPick(place, {reveal: () => this.#reveal()});
   }
 
   #rowNumber(cell) {
@@ -150,14 +174,19 @@ export class NumberGrid {
 
   /** Bring the keyboard's number into the window and give it the focus. */
   #focus() {
+    const found = this.#reveal();
+    if (!found) return;
+    for (const cell of this.table.querySelectorAll("td[tabindex='0']")) cell.tabIndex = -1;
+    found.tabIndex = 0;
+    found.focus();
+  }
+
+  /** The cell of the keyboard's number, brought into the window. */
+  #reveal() {
     const [row, column] = this.#cell;
     if (column < this.#first) this.#move(column);
     if (column >= this.#first + this.shown) this.#move(column - this.shown + 1);
-    for (const cell of this.table.querySelectorAll("td[tabindex='0']")) cell.tabIndex = -1;
-    const found = this.table.querySelector(`td[data-row="${this.options.rows[row]}"][data-column="${column}"]`);
-    if (!found) return;
-    found.tabIndex = 0;
-    found.focus();
+    return this.table.querySelector(`td[data-row="${this.options.rows[row]}"][data-column="${column}"]`);
   }
 
   #move(first) {

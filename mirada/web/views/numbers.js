@@ -10,7 +10,7 @@ const TERMS_SHOWN = 10;
 export class NumberPanel {
   #history = []; // places that were explained before the one that is shown
   #place = null;
-  #opener = null; // what gets the focus back
+  #opener = null; // {reveal()}, which returns what gets the focus back
   #asked = 0;
 
   /** `page` is {t, format(value, digits), explain(place), onShow(place or null), onFind(place)}. */
@@ -30,7 +30,7 @@ export class NumberPanel {
     return this.#place;
   }
 
-  /** Explain a number; `opener` gets the focus when the panel is closed. */
+  /** Explain a number; what `opener.reveal()` returns gets the focus when the panel is closed. */
   open(place, opener = null) {
     this.#opener = opener;
     this.#history = [];
@@ -42,7 +42,7 @@ export class NumberPanel {
     this.element.hidden = true;
     this.#place = null;
     this.page.onShow(null);
-    if (this.#opener?.isConnected) this.#opener.focus();
+    this.#opener?.reveal()?.focus();
   }
 
   /** Compute it anew, for another sentence or other switches. */

@@ -18,7 +18,6 @@ export class WalkView {
   #steps = []; // {step, element, drawn}
   #current = 0;
   #drawing = null; // draws the figures of steps that come into view
-  #width = 0;
   #arriving = false; // whether the step of the state is to be gone to
 
   static fits(app) {
@@ -121,15 +120,14 @@ export class WalkView {
     const {app} = this;
     const walk = this.#walk;
     const sections = sectionsOf(walk);
-    this.#width = this.steps.clientWidth;
     this.#maker = new FigureMaker(walk, {
       matrices: state.walk_matrices,
       t: (key, words) => app.t(key, words),
       format: (value, digits) => this.#format(value, digits),
       word: (id) => (walk.labels ? walk.labels[id] : this.vocabulary.piece(id)),
-      onPick: (place, cell) => this.panel.open(place, cell),
+      onPick: (place, opener) => this.#explainAt(place, opener),
       onToken: (row) => app.set({walk_token: row}),
-    }, figureWidth(this.#width || 600));
+    }, figureWidth(this.steps.clientWidth || 600));
     this.#drawing?.disconnect();
     this.#drawing = new IntersectionObserver((seen) => this.#seen(seen), {rootMargin: "600px 0px"});
     this.#steps = [];
@@ -245,6 +243,15 @@ export class WalkView {
 
   // ── numbers ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
+  /** Open the panel, which takes room from the steps; the number stays at its height on the screen. */
+  #explainAt(place, opener) {
+    const top = () => opener.reveal().getBoundingClientRect().top;
+    const before = top();
+    this.panel.open(place, opener);
+    this.#resized();
+    scrollBy({top: top() - before, behavior: "instant"});
+  }
+
   async #explain({path, index}) {
     const {app} = this;
     if (app.description.recorded) throw new Error(app.t("recorded.needs"));
@@ -282,8 +289,7 @@ export class WalkView {
 
   #resized() {
     const width = this.steps.clientWidth;
-    if (!this.#walk || !width || this.panel.place || Math.abs(width - this.#width) < 40) return;
-    this.#drawSteps(this.app.values);
+    if (this.#walk && width) this.#maker.fit(figureWidth(width));
   }
 }
 

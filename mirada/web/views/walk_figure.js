@@ -16,7 +16,8 @@ export class FigureMaker {
     this.walk = walk;
     this.page = page;
     this.fits = columnsThatFit(width);
-    this.grids = []; // {grid, line}
+    this.grids = [];
+    this.choices = []; // {element, line}
     this.colours = pageColours();
     this.firsts = new Map(); // how many columns → where their windows are: equally wide grids move together
   }
@@ -41,7 +42,18 @@ export class FigureMaker {
 
   /** Frame a number wherever it is shown. */
   mark(place) {
-    for (const {grid} of this.grids) grid.mark(place);
+    for (const grid of this.grids) grid.mark(place);
+  }
+
+  /** Show in what is drawn as many columns as fit this width now; returns whether they are more or fewer than before. */
+  fit(width) {
+    const fits = columnsThatFit(width);
+    if (fits === this.fits) return false;
+    this.fits = fits;
+    for (const grid of this.grids) grid.fit(fits);
+    for (const grid of this.grids) grid.moveTo(this.firsts.get(grid.columns) ?? 0);
+    for (const {element: shown, line} of this.choices) shown.replaceChildren(...this.#choices(line));
+    return true;
   }
 
   #line(line) {
@@ -54,7 +66,7 @@ export class FigureMaker {
     if (line.kind === "numbers") return this.#numbers(line);
     if (line.kind === "parameters") return line.parameters.map((one) => this.#parameter(one));
     if (line.kind === "tokens") return this.#tokens();
-    if (line.kind === "choice") return this.#choices(line);
+    if (line.kind === "choice") return this.#choicesOf(line);
     if (line.kind === "verdict") return this.#verdict(line);
     if (line.missing) return element("span", {class: "soft"}, this.page.t("walk.missing", {path: line.missing}));
     return element("span", {class: "amount"}, line.text(this.walk.token));
@@ -85,17 +97,17 @@ export class FigureMaker {
       format: (value) => this.page.format(value, places),
       name: this.page.t("walk.grid", {symbol: formula(line.symbol).textContent, rows: rows.length, columns: width}),
       sliderName: this.page.t("walk.slider"),
-      onPick: (place, cell) => this.page.onPick(place, cell),
+      onPick: (place, opener) => this.page.onPick(place, opener),
       onMove: (first) => this.#moved(width, first),
     });
     grid.moveTo(this.firsts.get(width) ?? 0);
-    this.grids.push({grid, line});
+    this.grids.push(grid);
     return grid.element;
   }
 
   #moved(width, first) {
     this.firsts.set(width, first);
-    for (const {grid} of this.grids) if (grid.columns === width) grid.moveTo(first);
+    for (const grid of this.grids) if (grid.columns === width) grid.moveTo(first);
   }
 
   #parameter({op, symbol, shape}) {
@@ -110,6 +122,12 @@ export class FigureMaker {
       button(piece, () => page.onToken(row), {"aria-pressed": String(row === walk.token), dir: "auto"}))));
   }
 
+  #choicesOf(line) {
+    const made = element("div", {}, this.#choices(line));
+    this.choices.push({element: made, line});
+    return made;
+  }
+
   #choices(line) {
     const {view} = line;
     const count = Math.min(this.fits, CHOICES_SHOWN, view.columns);
@@ -119,7 +137,7 @@ export class FigureMaker {
     const more = view.columns - count;
     return [
       element("div", {class: rows.length > 12 ? "grid-rows tall" : "grid-rows"}, element("table", {class: "choices"}, rows)),
-      more > 0 ? element("p", {class: "soft"}, this.page.t("walk.more_columns", {count: more})) : null,
+      ...(more > 0 ? [element("p", {class: "soft"}, this.page.t("walk.more_columns", {count: more}))] : []),
     ];
   }
 
@@ -128,7 +146,7 @@ export class FigureMaker {
     return element("button", {
       type: "button", class: "choice-cell", "data-place": placeText(place),
       title: String(view.value(row, column)),
-      onclick: (event) => this.page.onPick(place, event.currentTarget),
+      onclick: ({currentTarget}) => this.page.onPick(place, {reveal: () => currentTarget}),
     }, element("span", {class: "piece-name", dir: "auto"}, this.page.word(column)),
       element("span", {class: "amount"}, this.page.format(view.value(row, column), palette === "weight" ? 3 : 2)));
   }
