@@ -190,10 +190,13 @@ class ClassificationModel(Classifier):
         if data.parts != self.preprocessor.parts:
             wanted = "two texts and their label" if self.preprocessor.parts > 1 else "a text and its label"
             raise UsageError(f"--columns {','.join(columns)}: {wanted} are read by the model {self.path}")
-        return self.score(ClassificationData({"data": data}).read_whole((str(texts),)))
+        preparation, paths = ClassificationData({"data": data}), (str(texts),)
+        dev = preparation.read_whole(paths)
+        return self.score(dev, lambda index: preparation.place_of(paths, index))
 
-    def score(self, dev: Labelled) -> LabelScores:
-        truth = self._truth(dev)
+    def score(self, dev: Labelled, place: Callable[[int], str] | None = None) -> LabelScores:
+        """Classify and score examples; `place` says where the n-th is from."""
+        truth = self._truth(dev, place)
         probabilities, beyond = self.probabilities([text for text, _ in dev])
         scores = evaluate_labels(truth, probabilities.argmax(-1).tolist(), self.labels)
         if not (cut := sum(map(bool, beyond))):
@@ -208,8 +211,9 @@ class ClassificationModel(Classifier):
         shown = " ".join(text.replace(TAB, " | ").split())[:100]
         return validation(probabilities, self._truth(chosen), lambda given: (shown, self.labels[given], label))
 
-    def _truth(self, dev: Labelled) -> list[int]:
-        return self.numbers([label for _, label in dev], lambda index: f"the text {shown_text(dev[index][0], 40)}")
+    def _truth(self, dev: Labelled, place: Callable[[int], str] | None = None) -> list[int]:
+        quoted = place or (lambda index: f"the text {shown_text(dev[index][0], 40)}")
+        return self.numbers([label for _, label in dev], quoted)
 
     def _bag(self) -> Bag:
         if not isinstance(self.network, Bag):
