@@ -35,9 +35,10 @@ from mirada.data.text import lines
 from mirada.device import keep_memory
 from mirada.inspection.alignment import Breaks, Reading, grown, word_spans
 from mirada.metrics.alignment import AlignmentCounts, Gold, Links, parse_links
-from mirada.tasks.translation.alignment import Aligner, Pair, Ranking
+from mirada.tasks.translation.alignment import Aligner, Pair
 from mirada.tasks.translation.attribution import attribute
 from mirada.tasks.translation.model import TranslationModel
+from mirada.tasks.translation.ranking import Ranking
 
 EFLOMAL = "eflomal==2.0.0"
 TESTED, COMPARED, CHOSEN_ON, ATTRIBUTED = 1000, 2000, 200, 100

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
+
+Input = TypeVar("Input")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +61,26 @@ class ImagePrediction(Prediction):
 
     def __str__(self) -> str:
         return ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoPrediction(Prediction):
+    """In the place of the prediction for an input that has a `problem`."""
+
+    def values(self) -> dict[str, Any]:
+        return {}
+
+    def __str__(self) -> str:
+        return ""
+
+
+def with_problems(
+    inputs: Sequence[Input], problems: Iterable[str | None], predict: Callable[[list[Input]], Iterable[Prediction]]
+) -> list[Prediction]:
+    """The predictions for the inputs that have no problem; for each of the others, its problem."""
+    found = list(problems)
+    usable = iter(predict([one for one, problem in zip(inputs, found, strict=True) if problem is None]))
+    return [next(usable) if problem is None else NoPrediction(problem=problem) for problem in found]
 
 
 class Drawable:

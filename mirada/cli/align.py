@@ -94,7 +94,7 @@ def align(
     if heads and by != "attention":
         raise UsageError("--heads: applies only to attention; leave it out, or use --by attention")
     model = load(bundle, device, threads, TranslationModel)
-    aligner = Aligner(model, word_breaks, to)  # type: ignore[arg-type]  # refuses what it does not know
+    aligner = Aligner(model, word_breaks, model.directions.of_files(to))  # type: ignore[arg-type]  # refuses what it does not know
     places = _place(layer), _place(head)
     aligner.among(*places, row)
     files = _open(model, pairs, source, target or [], from_, to, listed(columns))
@@ -141,7 +141,7 @@ def _open(
 
     if pairs is None and source is None and not targets:
         raise UsageError("there are no pairs to align: name a file, or give --source and --target files")
-    own = model.directions.pair(model.directions.find(to))
+    own = model.directions.pair(model.directions.of_files(to))
     _check_source(model, from_, own)
     tags = from_ or own[0], to or own[1]
     settings = data_settings(() if pairs is None else pairs, source, targets, (), *tags, columns, absolute=False)

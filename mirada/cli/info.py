@@ -10,9 +10,10 @@ import typer
 
 from mirada.cli.answers import formatted
 from mirada.cli.app import LOOK, TRAIN, Architecture, Bundle, Json, Task, app, argument, note, option, say
+from mirada.cli.output import check_new
 from mirada.cli.predict import load
 
-Picture = Annotated[Path | None, option("--picture", help="Draw the result to this PNG file.")]
+Picture = Annotated[Path | None, option("--picture", help="Draw the result to this new PNG file.")]
 
 
 @app.command(panel=LOOK)
@@ -77,6 +78,7 @@ def neighbours(
     json_: Json = False,
 ) -> None:
     """List the words with the nearest embeddings."""
+    check_new(picture, "--picture")
     model = load(bundle, None, None)
     embeddings = model.embeddings(side)
     if not fragments and embeddings.tokenizer.unit == "subwords" and embeddings.whole_words is None:
@@ -100,6 +102,7 @@ def gradients(
     """Show how far back recurrent models learn: the gradient by distance, and the largest singular value of W."""
     from mirada.inspection.gradients import draw_gradients
 
+    check_new(picture, "--picture")
     found = [load(bundle, None, None).gradients(text) for bundle in bundles]
     for fading in found:
         print(formatted(fading, json_))

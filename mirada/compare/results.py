@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +114,8 @@ class ModelResult:
     @property
     def all_scores(self) -> list[Score]:
         """All scores on the dev set; the first, the main score, decides."""
-        return [Score(**score) for score in self.scores["scores"]]
+        known = [one.name for one in fields(Score)]
+        return [Score(**{key: score[key] for key in known if key in score}) for score in self.scores["scores"]]
 
     def score(self, name: str | None = None) -> float:
         """The score of that name; without a name, the main score."""

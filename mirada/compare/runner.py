@@ -116,6 +116,7 @@ def compare(
             for number, (name, wanted) in enumerate(plan.items(), 1):
                 listen(Event("note", {"text": f"── {name} ({number} of {len(plan)})"}))
                 trained[name] = _train(folder, name, wanted, listen)
+                shown.check(trained[name])
             comparison = _measure(folder, shown, prepared, trained, next(iter(plan.values())), notifier(listen))
             report.write(comparison)
         except (KeyboardInterrupt, Interrupted):

@@ -11,17 +11,20 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import torch
+from pydantic import BaseModel, Field
 from torch import Tensor
 
 from mirada import models, tasks
 from mirada.compare.page import Column, Section
 from mirada.compare.results import Baseline, Comparison, LengthScore, PathLength, Prediction, Sample
 from mirada.contracts import EOS, Batch, SequenceBatch, Sizes
-from mirada.errors import MiradaError
+from mirada.errors import BundleError, MiradaError
+from mirada.metrics.score import Score
 from mirada.models.rnn import RecurrentConfig
+from mirada.parsing import Malformed, check
 from mirada.tasks.task import Model, Prepared, Task
 
 SAMPLES = 8
@@ -29,8 +32,18 @@ SAMPLES = 8
 RECURRENT = ("elman", "jordan", "lstm", "gru")
 
 
+class CardScores(BaseModel):
+    """What a report reads of the scores on a card."""
+
+    scores: Annotated[list[Score], Field(min_length=1)]
+    unit: str
+
+
 class TaskReport:
     """The comparison of one task's models."""
+
+    card_scores: ClassVar[type[CardScores]] = CardScores
+    """What the report reads of the scores on the models' cards."""
 
     line_up: ClassVar[tuple[str, ...]] = ()
     """The models to compare unless others are named; all that serve the task if empty."""
@@ -84,6 +97,15 @@ class TaskReport:
     def path_note(self, c: Comparison) -> str:
         """What the path lengths show of the compared models."""
         return ""
+
+    def check(self, model: Model) -> None:
+        """Refuse a model whose card does not have the scores that are compared."""
+        try:
+            check(self.card_scores, model.card["scores"])
+        except Malformed as fault:
+            raise BundleError(
+                f"{model.path / 'card.json'}: is damaged (scores.{fault}); to train it again, delete {model.path}"
+            ) from None
 
     # ── measurements ──────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -44,8 +44,12 @@ class LabelledPreparation(Preparation[Example]):
         """The same for the examples of a dev or test set."""
         raise NotImplementedError
 
-    def example_labels(self, examples: Any) -> set[str]:
+    def example_labels(self, examples: Any) -> list[str]:
         raise NotImplementedError
+
+    def example_place(self, number: int, examples: Any) -> str:
+        """Where an example of the dev set stands, by its number, from 0."""
+        return self.place_of(self.data.dev, number)
 
     def keys(self, record: AnyRecord) -> tuple[int, ...]:
         label = self.label(record)
@@ -97,9 +101,12 @@ class LabelledPreparation(Preparation[Example]):
             raise DataError(
                 f"{survey.source}: all {self.nouns} have the label {shown_text(found[0])}; there is nothing to learn"
             )
-        for label in sorted(self.example_labels(dev)) if self.data.dev else []:
+        for number, label in enumerate(self.example_labels(dev)) if self.data.dev else ():
             if label not in self.labels:
-                raise DataError(f"the dev set has the label {shown_text(label)}, which no training {self.noun} has")
+                raise DataError(
+                    f"{self.example_place(number, dev)}: the dev set has the label {shown_text(label)}, which no "
+                    f"training {self.noun} has; correct it, leave it out, or add such {self.nouns}"
+                )
         self.report.classes = {label: counts.get(label, 0) for label in self.labels}  # type: ignore[attr-defined]
         good = Counter(names[number] for number in survey.column(_CLASS)[survey.verdicts != DROPPED].tolist())
         survey.quality.figures["classes"] = dict(good.most_common())

@@ -17,6 +17,7 @@ import json
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TextIO, TypeVar
 
@@ -154,6 +155,11 @@ class Preparation(Generic[Example]):
         if not examples:
             raise DataError(f"{source}: has no {self.counted or self.nouns} to evaluate with")
         return examples
+
+    def place_of(self, paths: Sequence[str], number: int) -> str:
+        """Where an example of a dev or test set stands, by its number, from 0: its file is read again."""
+        record = next(islice(self.open(paths), number, None))
+        return f"{shown_path(record.file)}, line {record.line}"
 
     def example(self, record: Any) -> Example:
         """A record as an example to evaluate the model on."""

@@ -25,7 +25,8 @@ def stop_requests(stop: threading.Event) -> Iterator[None]:
         for name in before:
             signal.signal(name, before[name])
 
-    before = {name: signal.getsignal(name) for name in (signal.SIGINT, signal.SIGTERM)}
+    found = {name: signal.getsignal(name) for name in (signal.SIGINT, signal.SIGTERM)}
+    before = {name: handler for name, handler in found.items() if handler is not None}  # None: set in C, left alone
     for name in before:
         signal.signal(name, ask)
     try:

@@ -159,7 +159,7 @@ def test_what_is_refused(trained: TranslationModel, files: tuple[Path, Path], tm
     assert not folder.exists()
     assert "--layer 7: " in refused("align", trained.path, pairs, "--layer", "7", code=2)
     assert "--head last: " in refused("align", trained.path, pairs, "--head", "last", code=2)
-    assert "--heads: requires attention" in refused(
+    assert "--heads: applies only to attention" in refused(
         "align", trained.path, pairs, "--heads", "--by", "leave-out", code=2
     )
     threshold = ("align", trained.path, pairs, "--threshold", "0.2")

@@ -143,3 +143,19 @@ def test_a_bundle_without_attention_is_refused(tmp_path: Path) -> None:
     said = refused("attend", FIXTURES / "masked", "el gato", "--target", "x", code=2)
     assert "target=x: " in said
     assert "which has no such option" in said
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("neighbours", FIXTURES / "masked", "gato"),
+        ("gradients", FIXTURES / "language", "--text", "el gato ve el tren"),
+        ("forecast", FIXTURES / "masked", "prices.csv"),
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_a_picture_replaces_no_file(arguments: tuple[object, ...], tmp_path: Path) -> None:
+    (mine := tmp_path / "mine.png").write_text("mine")
+    said = refused(*arguments, "--picture", mine, code=2)
+    assert said == f"mirada: --picture {mine}: exists already; choose another name"
+    assert mine.read_text() == "mine"

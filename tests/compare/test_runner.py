@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import mirada
 from mirada import config as configuration
 from mirada.bundle import read_card
 from mirada.compare import task_report
-from mirada.errors import DataError, MiradaError, UsageError
+from mirada.errors import BundleError, DataError, MiradaError, UsageError
 from mirada.training.workspace import locked
 from tests import toy
 from tests.compare.conftest import HOSTILE, MODELS, SETTINGS, Resumed, ask, digests
@@ -174,6 +175,26 @@ def test_other_data_or_settings_are_refused(resumed: Resumed, tmp_path: Path) ->
         with pytest.raises(UsageError, match=r"compare\.json: is damaged .*--overwrite"):
             ask(resumed.pairs, out, **common)
     (out / "compare.json").write_text(manifest)
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        ({"scores": []}, r"scores\.scores: "),
+        ({"unit": None}, r"scores\.unit: "),
+        ({"by_length": [{"shortest": 1}]}, r"scores\.by_length\.0\."),
+    ],
+)
+def test_damaged_scores_are_refused_by_field(
+    resumed: Resumed, tmp_path: Path, damage: dict[str, Any], says: str
+) -> None:
+    out = shutil.copytree(resumed.comparison.out, tmp_path / "out")
+    path = out / "models" / MODELS[1] / "card.json"
+    card = json.loads(path.read_text())
+    path.write_text(json.dumps({**card, "scores": {**card["scores"], **damage}}))
+    common: dict[str, Any] = {"dev": resumed.dev, "source_language": "es", "target_language": "en"}
+    with pytest.raises(BundleError, match=rf"card\.json: is damaged \({says}.*; to train it again, delete "):
+        ask(resumed.pairs, out, **common)
 
 
 def test_bad_data_can_be_fixed_models_added_and_all_replaced(quick: None, tmp_path: Path) -> None:

@@ -167,5 +167,8 @@ def test_what_does_not_fit_is_refused_in_one_line(sentiment: ClassificationModel
         "train", table, "--task", "classification", "--from", "es", "--out", tmp_path / "x", code=2
     )
     other = reviews.write(tmp_path / "other.csv", [("una obra", "excellent"), ("otra obra", "good")])
-    assert "the label 'excellent', which the model" in refused("evaluate", sentiment.path, other)
+    unknown = "other.csv, line 2: has the label 'excellent', which the model"
+    assert unknown in refused("evaluate", sentiment.path, other)
+    unlearned = "other.csv, line 2: the dev set has the label 'excellent', which no training text has"
+    assert unlearned in refused("train", table, "--task", "classification", "--dev", other, "--out", tmp_path / "x")
     assert not (tmp_path / "x").exists()

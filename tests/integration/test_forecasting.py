@@ -265,6 +265,9 @@ def test_bad_forecasts_get_one_line(
     assert "has 60 rows; to score forecasts of 24 steps after 40" in refusal(
         capsys, monkeypatch, "evaluate", trained.path, short
     )
+    far = write(tmp_path / "far.csv", {"close": [*wave(100), 1e90, *wave(99)]})
+    wrong = refusal(capsys, monkeypatch, "evaluate", trained.path, far)
+    assert "far.csv, line 102, column 'close': 1e+90 is too far from what the model learned from" in wrong
 
 
 def test_in_a_process_of_its_own(trained: ForecastingModel, table: Path) -> None:

@@ -124,6 +124,12 @@ def test_bad_input_gets_one_line(mine: MaskedLanguageModel, corpus: Path, tmp_pa
     (tmp_path / "long.txt").write_text("sol\n" * 699 + "sol " * 500 + "\n", encoding="utf-8")
     named = refused("embed", mine.path, "--file", tmp_path / "long.txt", "--out", tmp_path / "v.npz")
     assert "text 700 has 500 tokens, the model takes" in named
+    done = run("embed", mine.path, "--file", tmp_path / "long.txt", "--json")
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 1
+    assert (len(rows), [number for number, row in enumerate(rows, 1) if "vector" not in row]) == (700, [700])
+    assert rows[-1]["problem"].startswith("has 500 tokens, the model takes")
+    assert f"mirada: line 700: {rows[-1]['problem']}" in done.stderr
     (tmp_path / "empty.txt").write_text("\n", encoding="utf-8")
     assert "no document is long enough" in refused("evaluate", mine.path, tmp_path / "empty.txt")
     assert "cannot be fine-tuned for that" in refused(

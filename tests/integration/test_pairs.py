@@ -102,10 +102,13 @@ def test_the_verbs(lstm: ClassificationModel, table: Path, tmp_path: Path) -> No
     lines[600] = "mar sin nada"
     (tmp_path / "lines.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     assert refused("classify", lstm.path, "--file", tmp_path / "lines.txt") == (
-        "mirada: text 601 has no tab: 'mar sin nada'; the model classifies pairs: write the first text, a tab, and the "
-        "second"
+        "mirada: line 601: has no tab: 'mar sin nada'; the model classifies pairs: write the first text, a tab, and "
+        "the second; its line is left empty"
     )
-    assert "text 1 has 2 tabs" in refused("classify", lstm.path, "a\tb\tc")
+    done = run("classify", lstm.path, "a\tb\tc", "mar\tmar sí", "--json")
+    first, second = map(json.loads, done.stdout.splitlines())
+    assert first["problem"].startswith("has 2 tabs")
+    assert (done.returncode, second["label"]) == (1, "second")
     scores = json.loads(run("evaluate", lstm.path, table, "--json").stdout)
     assert scores["size"] == 200
     assert "180 pairs" in run("info", lstm.path).stdout

@@ -145,7 +145,9 @@ def test_bad_input_gets_one_line(bundle: Path, tmp_path: Path, capsys: pytest.Ca
     assert (
         "1 tagged sentences (left out: 20 sentences with a line that has a different number of cells, 19 exact" in line
     )
-    assert "the dev set has the tags 'NOUN', which no training sentence has" in untrained(file, "--dev", strange)
+    assert "strange.conll, line 1: the dev set has the tags 'NOUN', which no training sentence has" in untrained(
+        file, "--dev", strange
+    )
     assert "plain.txt: does not look like tagged text" in untrained(tmp_path / "plain.txt")
     assert "none.conll: no such file" in untrained(tmp_path / "none.conll")
     assert "there is no data: give a file with a word and its tag" in untrained(code=2)
@@ -163,4 +165,11 @@ def test_bad_input_gets_one_line(bundle: Path, tmp_path: Path, capsys: pytest.Ca
     assert "give texts or a file, not both" in refused("tag", bundle, "a", "--file", file, code=2)
     assert "exists already" in refused("tag", bundle, "a", "--out", file, code=2)
     assert "line 3: sentences with a line that has" in refused("evaluate", bundle, damaged)
+    other = write(tmp_path / "other.conll", [[("the", "DET"), ("dog", "NOUN")]] * 2)
+    unknown = refused("evaluate", bundle, other)
+    assert (
+        f"other.conll: the model {bundle} knows none of its tags, 'DET', 'NOUN': it knows 'D', 'N', 'P', 'V'" in unknown
+    )
+    _, said, _ = ask(capsys, "evaluate", bundle, write(other, [[("the", "DET"), ("dog", "N")]]))
+    assert "tags that the model does not know, and so gets wrong: 'DET'" in said
     assert "text 1 has bytes that are not UTF-8" in refused("tag", bundle, "the \udcff", code=2)

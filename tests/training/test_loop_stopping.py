@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from mirada.contracts import Validation
 from mirada.data.batching import Batches
 from mirada.errors import Interrupted, TrainingError
 from mirada.training.loop import Training
-from mirada.training.stopping import StopRequested
+from mirada.training.stopping import StopRequested, stop_requests
 from tests.training.loop_parts import Mean, of, training
 
 
@@ -145,3 +146,15 @@ def test_a_stop_request_counts_only_during_a_validation(batches: Batches, tmp_pa
     run.progress.validation_pending = True
     with pytest.raises(StopRequested):
         run.check_stop()
+
+
+def test_a_handler_that_cannot_be_put_back_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python has no name for one that was set in C, by a program that has Python inside."""
+    before, stop = signal.getsignal(signal.SIGTERM), threading.Event()
+    monkeypatch.setattr(signal, "getsignal", {signal.SIGINT: signal.default_int_handler}.get)
+    with stop_requests(stop):
+        os.kill(os.getpid(), signal.SIGINT)
+        assert stop.wait(1)
+    monkeypatch.undo()
+    assert signal.getsignal(signal.SIGTERM) is before
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mirada.data.readers.names import are_names, is_number, named_columns, nearest
-from mirada.data.readers.pair import SYNTHETIC, Format, Wanted, references, synthetic_mark
+from mirada.data.readers.pair import SYNTHETIC, TRANSLATION, Format, Wanted, references, synthetic_mark
 from mirada.data.records import Record
 from mirada.data.text import StrPath, lines, shown_path, shown_text
 from mirada.errors import DataError, UsageError
@@ -79,7 +79,7 @@ class JsonLines:
         if wanted.header or (wanted.header is None and _are_names(first, wanted)):
             self._header = line
             self.note = f"line {line} is read as a header, not as a pair; if it is a pair: --set data.header=false"
-        self.about = "JSON lines, arrays of source and target"
+        self.about = "JSON lines, arrays of {} and {}".format(*wanted.fields)
         if not wanted.columns:
             return
         for column in wanted.columns:
@@ -116,9 +116,10 @@ class JsonLines:
             found = named_columns(group, wanted)
             if found:
                 return tuple(prefix + group[place] for place in found)
+        languages = " or name the languages with --from es --to en" * (wanted.fields == TRANSLATION)
         raise UsageError(
-            f"{self._name}: has no keys whose names say which are source and target; it has {_listed(names)}; "
-            "choose them with --columns source,target or name the languages with --from es --to en"
+            f"{self._name}: has no keys whose names say which are {' and '.join(wanted.fields)}; it has "
+            f"{_listed(names)}; choose them with --columns {','.join(wanted.fields)}{languages}"
         )
 
     def _filled(self) -> Iterator[tuple[int, Any]]:

@@ -16,6 +16,9 @@ MAX_COLUMNS = 10_000
 """The most columns of a table; with more, it is taken for something else."""
 
 
+TRANSLATION = ("source", "target")
+
+
 @dataclass(frozen=True)
 class Wanted:
     """Which of a file's texts are wanted."""
@@ -34,6 +37,13 @@ class Wanted:
     """Whether the first row of a table names its columns; None finds out."""
     fuzzy: bool = False
     """Whether a catalog's fuzzy entries, translations that are not checked yet, are wanted too."""
+    fields: tuple[str, str] = TRANSLATION
+    """What messages call the first text of a row, and those after it."""
+
+    def how_to_divide(self, by: str = "one") -> str:
+        """What to do about a table whose cells nothing divides."""
+        between = f"put {by} between {' and '.join(self.fields)}"
+        return f"{between}, or give two files with --source and --target" if self.fields == TRANSLATION else between
 
 
 ANYTHING = Wanted()

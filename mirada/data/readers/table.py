@@ -37,7 +37,6 @@ SAMPLE_ROWS = 200
 """Rows that are looked at to find out the delimiter."""
 
 _SAMPLE_SIZE = 2**18
-_PAIRS = "put one between source and target, or give two files with --source and --target"
 PLAIN_QUOTES = "if quotes are plain characters here: --set data.quotes=false"
 
 # A carriage return within a line is text here, but not for the csv module. UTF-8 cannot hold this stand-in.
@@ -52,7 +51,7 @@ Row = tuple[int, list[str]]
 class Grid:
     """A table's rows, blank ones too. How cells are divided is found out by looking at the file's beginning."""
 
-    def __init__(self, path: StrPath, quotes: bool = True, lenient: bool = False, hint: str = _PAIRS):
+    def __init__(self, path: StrPath, quotes: bool = True, lenient: bool = False, *, hint: str):
         self.path, self.name, self._lenient = str(path), shown_path(path), lenient
         sample = _sample(self.path)
         self.tabs = _tabs_only(self.path, sample)
@@ -71,7 +70,7 @@ class Table:
     """The pairs of a table, a row each."""
 
     def __init__(self, path: StrPath, wanted: Wanted):
-        self._grid = grid = Grid(path, wanted.quotes, wanted.lenient)
+        self._grid = grid = Grid(path, wanted.quotes, wanted.lenient, hint=wanted.how_to_divide())
         self.path, self._name = grid.path, grid.name
         self._header = 0  # its line
         self._made: int | None = None  # the column that says which other one a model made
@@ -83,7 +82,7 @@ class Table:
         line, first = rows[0]
         self._width = len(first)
         if self._width < 2:
-            raise _no_table(self._name, first[0], "tab" if grid.tabs else ", ; | or tab", _PAIRS)
+            raise _no_table(self._name, first[0], "tab" if grid.tabs else ", ; | or tab", wanted.how_to_divide())
         self._names = [cell.strip() for cell in first]
         self._made = synthetic_column(first)
         if self._made is not None:
@@ -279,9 +278,10 @@ def _choose(name: str, first: list[str], below: list[list[str]], wanted: Wanted)
     def has_header(chosen: Sequence[int]) -> bool:
         return is_header(first, below, chosen, wanted) if wanted.header is None else wanted.header
 
+    one, other = wanted.fields
     if wanted.columns:
         if len(wanted.columns) < 2:
-            raise UsageError(f"--columns {wanted.columns[0]}: names one column; give the source and the target")
+            raise UsageError(f"--columns {wanted.columns[0]}: names one column; give the {one} and the {other}")
         if all(is_number(column) for column in wanted.columns):
             numbers = [place_numbered(name, first, int(column)) for column in wanted.columns]
             return numbers, has_header(numbers)
@@ -296,7 +296,7 @@ def _choose(name: str, first: list[str], below: list[list[str]], wanted: Wanted)
     if len(first) == 2 and (wanted.header is not None or not are_names(first, wanted)):
         return [0, 1], has_header((0, 1))
     raise UsageError(
-        f"{name}: has {len(first)} columns, and its first row does not say which are source and target: "
+        f"{name}: has {len(first)} columns, and its first row does not say which are {one} and {other}: "
         f"{_listed(first)}; choose them with --columns 1,2 or by name"
     )
 

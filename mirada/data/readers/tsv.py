@@ -40,10 +40,9 @@ class Tsv:
     Every line gives a pair: a blank one an empty pair, one without a tab an empty target, for the checker to count.
     """
 
-    about = "TSV: source, tab, target"
-
     def __init__(self, path: StrPath, wanted: Wanted = ANYTHING):
         self.path, self.lenient = str(path), wanted.lenient
+        self.about = "TSV: {}, tab, {}".format(*wanted.fields)
         untabbed: list[str] = []
         for line in lines(path, lenient=wanted.lenient):
             if "\t" in line:
@@ -56,8 +55,7 @@ class Tsv:
             which = f"the first {TSV_PROBE} lines" if len(untabbed) == TSV_PROBE else "its lines"
             raise DataError(
                 f"{shown_path(path)}: does not look like a TSV file: none of {which} has a tab; the first is "
-                f"{shown_text(untabbed[0])}; put a tab between its columns; "
-                "sentence pairs may also be two files, --source and --target"
+                f"{shown_text(untabbed[0])}; {wanted.how_to_divide('a tab')}"
             )
 
     def __iter__(self) -> Iterator[Record]:

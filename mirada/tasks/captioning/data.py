@@ -39,6 +39,8 @@ from mirada.errors import BundleError, DataError
 from mirada.files import write_text
 from mirada.parsing import load_json
 
+FIELDS = ("image", "caption")
+
 
 class CaptionsConfig(TableSection, FormatConfig):
     """Which images and captions to learn from."""
@@ -210,7 +212,7 @@ class CaptioningData(ImagePreparation[Scene]):
     report: Report
 
     def open(self, paths: Sequence[str]) -> CaptionRecords:
-        return CaptionRecords(PairFiles(paths, self.data.wanted, self.data.format))
+        return CaptionRecords(PairFiles(paths, replace(self.data.wanted, fields=FIELDS), self.data.format))
 
     def read_examples(self, paths: Sequence[str], survey: Survey) -> list[Scene]:
         """A dev or test set; what cannot be read is listed, and left out."""
@@ -323,7 +325,7 @@ def _pixels(path: str) -> Pixels:
 
 def read_captions(path: str, columns: tuple[str, ...] = ()) -> Iterator[tuple[str, list[str], Pixels]]:
     """A test set, which has to be whole: file, captions and pixels [1, H, W, C] of each image."""
-    source, sound, seen = CaptionRecords(PairFiles([path], Wanted(columns))), [], set()
+    source, sound, seen = CaptionRecords(PairFiles([path], Wanted(columns, fields=FIELDS))), [], set()
     for record in source:
         image, caption, _ = record.fields
         bad = source.images.get(image)

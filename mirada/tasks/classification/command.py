@@ -23,4 +23,4 @@ def register(app: Program) -> None:
 
         A model for text pairs takes two texts separated by a tab.
         """
-        return model.classify(lines.texts, why=why, first=lines.first)
+        return model.classify_lines(lines.texts, why=why)

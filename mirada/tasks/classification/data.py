@@ -179,7 +179,7 @@ class ClassificationData(LabelledPreparation[tuple[str, str]]):
         return "text" if self.data.parts == 1 else "pair"
 
     def open(self, paths: Sequence[str]) -> PairFiles:
-        files = PairFiles(paths, replace(self.data.wanted, labels=True), self.data.format)
+        files = PairFiles(paths, replace(self.data.wanted, labels=True, fields=("text", "label")), self.data.format)
         files.notes = [*(f"{path}: {about}" for path, about in files.files), *files.notes]
         return files
 
@@ -198,8 +198,8 @@ class ClassificationData(LabelledPreparation[tuple[str, str]]):
     def example_identities(self, examples: Labelled) -> list[int]:
         return [fingerprint(text.strip()) for text, _ in examples]
 
-    def example_labels(self, examples: Labelled) -> set[str]:
-        return {label for _, label in examples}
+    def example_labels(self, examples: Labelled) -> list[str]:
+        return [label for _, label in examples]
 
     def count_words(self, record: AnyRecord) -> int:
         return len(self.example(record)[0].split())

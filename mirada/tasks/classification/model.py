@@ -19,7 +19,7 @@ from mirada.inspection.trace import Pass
 from mirada.inspection.words import Tokens, read_tokens
 from mirada.metrics.classification import LabelScores, evaluate_labels
 from mirada.models.bag import Bag
-from mirada.predictions import Prediction
+from mirada.predictions import Prediction, with_problems
 from mirada.tasks.classification.data import (
     ClassificationData,
     ClassificationPreprocessor,
@@ -94,24 +94,22 @@ class ClassificationModel(Classifier):
 
     @overload
     def classify(  # type: ignore[overload-overlap]
-        self, texts: str, *, why: bool = ..., first: int = ...
+        self, texts: str, *, why: bool = ...
     ) -> Classification: ...
     @overload
-    def classify(
-        self, texts: Sequence[str | tuple[str, str]], *, why: bool = ..., first: int = ...
-    ) -> list[Classification]: ...
+    def classify(self, texts: Sequence[str | tuple[str, str]], *, why: bool = ...) -> list[Classification]: ...
 
     def classify(
-        self, texts: str | Sequence[str | tuple[str, str]], *, why: bool = False, first: int = 1
+        self, texts: str | Sequence[str | tuple[str, str]], *, why: bool = False
     ) -> Classification | list[Classification]:
         """Classify a text, or many, in order.
 
         A model for pairs takes tuples of two texts, or texts with a tab between the two. `why` adds the n-grams that
-        decided (bag models only). `first` is the number of the first text, for error messages.
+        decided (bag models only).
         """
         if isinstance(texts, str):
             return self.classify([texts], why=why)[0]
-        given = [self._text(text, n) for n, text in enumerate(check_texts(texts, also=(tuple,)), first)]
+        given = [self._text(text, n) for n, text in enumerate(check_texts(texts, also=(tuple,)), 1)]
         if why:
             self._bag()
         probabilities, cut = self.probabilities(given)
@@ -124,18 +122,25 @@ class ClassificationModel(Classifier):
             found.append(Classification(*ranked[0], dict(ranked), beyond, reasons, notes=notes))
         return found
 
+    def classify_lines(self, texts: Sequence[str], *, why: bool = False) -> list[Prediction]:
+        """Classify texts; one that does not suit the model has a `problem` instead of a label."""
+        return with_problems(texts, map(self._not_a_pair, texts), lambda some: self.classify(some, why=why))
+
     def _text(self, given: str | tuple[str, str], number: int) -> str:
         """A text as the data has it, if it has as many parts as the model's."""
         text = given if isinstance(given, str) else joined(given)
-        if self.preprocessor.parts == 1:
-            if text is given:
-                return text
+        if self.preprocessor.parts == 1 and text is not given:
             raise InputError(f"text {number} is a pair: {shown_text(text)}; the model classifies single texts")
-        tabs = text.count(TAB)
-        if tabs != 1:
-            found = f"text {number} has {counted(tabs, 'tab') if tabs else 'no tab'}: {shown_text(text)}"
-            raise InputError(f"{found}; the model classifies pairs: write the first text, a tab, and the second")
+        if problem := self._not_a_pair(text):
+            raise InputError(f"text {number} {problem}")
         return text
+
+    def _not_a_pair(self, text: str) -> str | None:
+        """What is wrong with a text for a model of pairs."""
+        if self.preprocessor.parts == 1 or (tabs := text.count(TAB)) == 1:
+            return None
+        found = f"has {counted(tabs, 'tab') if tabs else 'no tab'}: {shown_text(text)}"
+        return f"{found}; the model classifies pairs: write the first text, a tab, and the second"
 
     def passes(self, text: str, /, target: str | None = None, **options: Any) -> list[Pass]:
         """The pass that classifies a text."""
@@ -185,10 +190,13 @@ class ClassificationModel(Classifier):
         if data.parts != self.preprocessor.parts:
             wanted = "two texts and their label" if self.preprocessor.parts > 1 else "a text and its label"
             raise UsageError(f"--columns {','.join(columns)}: {wanted} are read by the model {self.path}")
-        return self.score(ClassificationData({"data": data}).read_whole((str(texts),)))
+        preparation, paths = ClassificationData({"data": data}), (str(texts),)
+        dev = preparation.read_whole(paths)
+        return self.score(dev, lambda index: preparation.place_of(paths, index))
 
-    def score(self, dev: Labelled) -> LabelScores:
-        truth = self._truth(dev)
+    def score(self, dev: Labelled, place: Callable[[int], str] | None = None) -> LabelScores:
+        """Classify and score examples; `place` says where the n-th is from."""
+        truth = self._truth(dev, place)
         probabilities, beyond = self.probabilities([text for text, _ in dev])
         scores = evaluate_labels(truth, probabilities.argmax(-1).tolist(), self.labels)
         if not (cut := sum(map(bool, beyond))):
@@ -203,8 +211,9 @@ class ClassificationModel(Classifier):
         shown = " ".join(text.replace(TAB, " | ").split())[:100]
         return validation(probabilities, self._truth(chosen), lambda given: (shown, self.labels[given], label))
 
-    def _truth(self, dev: Labelled) -> list[int]:
-        return self.numbers([label for _, label in dev], lambda index: f"the text {shown_text(dev[index][0], 40)}")
+    def _truth(self, dev: Labelled, place: Callable[[int], str] | None = None) -> list[int]:
+        quoted = place or (lambda index: f"the text {shown_text(dev[index][0], 40)}")
+        return self.numbers([label for _, label in dev], quoted)
 
     def _bag(self) -> Bag:
         if not isinstance(self.network, Bag):

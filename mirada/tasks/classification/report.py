@@ -81,6 +81,8 @@ class ClassificationReport(SequenceReport):
     def baselines(self, models: Sequence[ClassificationModel], prepared: Prepared) -> list[Baseline]:
         """Always the most frequent label."""
         scores = {score["name"]: score for score in models[0].card["scores"]["scores"]}
+        if MAJORITY not in scores:
+            return []
         label = scores[MAJORITY]["signature"].partition(":")[2]
         return [Baseline(f"always “{label}”", {"accuracy": scores[MAJORITY]["value"]})]
 

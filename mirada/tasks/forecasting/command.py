@@ -22,7 +22,7 @@ def register(app: Program) -> None:
         columns: Columns = None,
         out: Out = None,
         image: Annotated[
-            Path | None, typer.Option("--picture", help="Draw the forecast to this PNG file.", show_default=False)
+            Path | None, typer.Option("--picture", help="Draw the forecast to this new PNG file.", show_default=False)
         ] = None,
         samples: Annotated[int, typer.Option(help="Number of simulated paths for the intervals.")] = 500,
         seed: Annotated[int, typer.Option(help="Random seed of the simulated paths.")] = 0,
@@ -34,6 +34,7 @@ def register(app: Program) -> None:
         from mirada.tasks.forecasting.model import ForecastingModel
 
         check_new(out, "--out")
+        check_new(image, "--picture")
         model = load(bundle, device, threads, ForecastingModel)
         found = model.forecast(table, steps, samples, seed, listed(columns))
         for remark in found.notes:

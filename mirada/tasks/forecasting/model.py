@@ -6,7 +6,7 @@ import csv
 import io
 import math
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -218,13 +218,18 @@ class ForecastingModel(Model):
                 f"{where}: has {len(series.values):,} rows; to score forecasts of {self._data.horizon:,} steps after "
                 f"{context:,} known ones, it needs {needed:,}"
             )
-        return self.score(Timeline(self.preprocessor.names, series.values, series.times, context))
+        dev = Timeline(self.preprocessor.names, series.values, series.times, context)
+        return self.score(dev, lambda: self._too_far(table, series))
 
-    def score(self, dev: Timeline) -> ForecastScores:
+    def score(self, dev: Timeline, fault: Callable[[], DataError] | None = None) -> ForecastScores:
+        """Forecast a series from many of its steps and score that; `fault` is the error if that gives no numbers."""
         horizon, period = min(self._data.horizon, len(dev)), self.preprocessor.frame.period
         origins = dev.origins(horizon, ORIGINS)
         noise = draw_noise(SCORE_SAMPLES, horizon, len(dev.names), seed=0)
-        mean, intervals = _summary(self._forecaster.paths(dev.values, origins, noise))
+        paths = self._forecaster.paths(dev.values, origins, noise)
+        if fault is not None and not np.isfinite(paths).all():
+            raise fault()
+        mean, intervals = _summary(paths)
         return evaluate_forecasts(dev.values, origins, mean, dev.training, period, dev.names, intervals)
 
     def sample(self, dev: Timeline, size: int) -> Timeline:

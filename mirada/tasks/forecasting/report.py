@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import Field
 
 from mirada.compare import charts
 from mirada.compare.charts import Line
 from mirada.compare.page import Column, Figure, Grid, Section, figures, named
 from mirada.compare.results import Baseline, Comparison, ModelResult, Prediction, Sample
-from mirada.compare.task_report import SequenceReport
+from mirada.compare.task_report import CardScores, SequenceReport
 from mirada.contracts import SequenceBatch
-from mirada.metrics.forecasting import MODEL, drift, naive, seasonal_naive, steps_shown
+from mirada.metrics.forecasting import MODEL, Coverage, Errors, HorizonRow, drift, naive, seasonal_naive, steps_shown
 from mirada.tasks.forecasting.data import Timeline
 from mirada.tasks.forecasting.model import ORIGINS, ForecastingModel
 from mirada.tasks.forecasting.task import TASK
@@ -49,8 +50,16 @@ class ForecastExample:
         return [*self.past, *self.truth, *self.mean, *bounds]
 
 
+class _CardScores(CardScores):
+    errors: list[Errors]
+    by_horizon: Annotated[list[HorizonRow], Field(min_length=1)]
+    coverage: list[Coverage]
+
+
 class ForecastingReport(SequenceReport):
     """The next values of a series of numbers."""
+
+    card_scores = _CardScores
 
     line_up = ("elman", "lstm", "gru")
     lengths = (16, 32, 64, 128, 256)

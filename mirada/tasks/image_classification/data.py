@@ -180,8 +180,11 @@ class ImageClassificationData(ImagePreparation[Example], LabelledPreparation[Exa
     def example_identities(self, examples: list[Example]) -> list[int]:
         return [hashed for _, _, hashed, _ in examples]
 
-    def example_labels(self, examples: list[Example]) -> set[str]:
-        return {label for _, label, _, _ in examples}
+    def example_labels(self, examples: list[Example]) -> list[str]:
+        return [label for _, label, _, _ in examples]
+
+    def example_place(self, number: int, examples: list[Example]) -> str:
+        return examples[number][-1]
 
     def check_size(self, survey: Survey) -> None:
         _check_classes(self.images, set(self._numbers))

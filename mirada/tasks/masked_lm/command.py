@@ -47,7 +47,7 @@ def register(app: Program) -> None:
         """Compute embedding vectors of texts, one text per line.
 
         The .npz file has the arrays `sentences` (N × D), `tokens` (all × D) and `offsets` (N + 1), where the
-        tokens of each text begin. --json prints the vector of each text.
+        tokens of each text begin. --json prints the vector of each text, or its problem.
         """
         from mirada.tasks.masked_lm.model import MaskedLanguageModel
 
@@ -58,7 +58,7 @@ def register(app: Program) -> None:
         model = load(bundle, device, threads, MaskedLanguageModel)
         if json_:
             job = job_of("embed", bundle)
-            answer(given, out, job, lambda lines: model.embed(lines.texts, first=lines.first), json_)
+            answer(given, out, job, lambda lines: model.embed_lines(lines.texts), json_)
         elif out is not None:
             _write_arrays(model, given, out)
 

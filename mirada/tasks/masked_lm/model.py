@@ -21,7 +21,7 @@ from mirada.inspection.trace import Pass
 from mirada.inspection.words import Tokens, read_tokens
 from mirada.metrics.score import Evaluation, Score
 from mirada.models.bert import BertForPretraining
-from mirada.predictions import Prediction, ranked
+from mirada.predictions import Prediction, ranked, with_problems
 from mirada.tasks.inputs import check_count, check_filled, check_text, check_texts
 from mirada.tasks.masked_lm.data import DocumentsConfig, MaskedBatches, MaskedLMPreprocessor, documents
 from mirada.tasks.model import CELLS, Model, framed_tokens, pad
@@ -150,9 +150,12 @@ class MaskedLanguageModel(Model):
         return found
 
     def _check_length(self, ids: list[int]) -> None:
+        if problem := self._too_long(ids):
+            raise InputError(f"the text {problem}")
+
+    def _too_long(self, ids: list[int]) -> str | None:
         limit = int(self.config["model"]["max_length"]) - 2  # [CLS] and EOS
-        if len(ids) > limit:
-            raise InputError(f"the text has {len(ids):,} tokens, the model takes {limit:,}; shorten it")
+        return f"has {len(ids):,} tokens, the model takes {limit:,}; shorten it" if len(ids) > limit else None
 
     def _with_gaps(self, text: str) -> list[int]:
         mask = self.preprocessor.tokenizer.mask
@@ -191,11 +194,10 @@ class MaskedLanguageModel(Model):
         """
         if isinstance(texts, str):
             return self.embed([texts])[0]
-        limit = int(self.config["model"]["max_length"]) - 2
         encoded = self.preprocessor.tokenizer.encode(check_texts(texts))
         for number, ids in enumerate(encoded, first):
-            if len(ids) > limit:
-                raise InputError(f"text {number} has {len(ids):,} tokens, the model takes {limit:,}; shorten it")
+            if problem := self._too_long(ids):
+                raise InputError(f"text {number} {problem}")
         tokens: list[Vectors] = [np.zeros((0, 0), np.float32)] * len(encoded)
         for numbers in similar([len(ids) for ids in encoded], CELLS):
             batch = pad([[*encoded[number], EOS] for number in numbers]).to(self.device)
@@ -203,6 +205,11 @@ class MaskedLanguageModel(Model):
             for row, number in enumerate(numbers):
                 tokens[number] = states[row, : len(encoded[number]) + 2].float().numpy()
         return [TextEmbedding(states.mean(0), states) for states in tokens]
+
+    def embed_lines(self, texts: Sequence[str]) -> list[Prediction]:
+        """Compute the vectors of texts; one that is longer than the model takes has a `problem` instead."""
+        problems = map(self._too_long, self.preprocessor.tokenizer.encode(texts))
+        return with_problems(texts, problems, self.embed)
 
     def evaluate(self, texts: str | Path, **other: Any) -> MaskedScores:
         """Mask words of the documents in a file, and score how well they are predicted."""

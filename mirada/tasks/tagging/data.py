@@ -199,10 +199,10 @@ class TaggingData(Preparation[Example]):
         if self.labels and self.known is not None:
             if new := [label for label in self.labels if label not in self.known.labels]:
                 known = ", ".join(self.known.labels)
-                raise DataError(f"{survey.source}: the base does not have the tags {_named(new)}; it has {known}")
+                raise DataError(f"{survey.source}: the base does not have the tags {named(new)}; it has {known}")
             self.labels = self.known.labels
         elif len(self.labels) == 1:
-            raise DataError(f"{survey.source}: all words have the tag {_named(self.labels)}; nothing to learn")
+            raise DataError(f"{survey.source}: all words have the tag {named(self.labels)}; nothing to learn")
         return self._dev
 
     def learn(self, survey: Survey) -> TaggingPreprocessor:
@@ -245,8 +245,10 @@ class TaggingData(Preparation[Example]):
             wrong = sorted(used.keys() - set(self.known.labels if self.known else counted))
             reason = "which the base does not know" if self.known else "which no training sentence has"
         if wrong:
+            first = next(number for number, (_, tags) in enumerate(self._dev) if not set(wrong).isdisjoint(tags))
+            where = f"{self.place_of(self.data.dev, first)}: " if self.data.dev else ""
             raise DataError(
-                f"the dev set has the tags {_named(wrong)}, {reason}; correct them, or give another (--dev)"
+                f"{where}the dev set has the tags {named(wrong)}, {reason}; correct them, or give another (--dev)"
             )
 
     def read_dev(self, folder: Path, preprocessor: TaggingPreprocessor) -> Examples:
@@ -279,7 +281,8 @@ class TaggingData(Preparation[Example]):
         return [("tags", scale or shown_classes(data["tags"], 1000)), *super().describe(data)]
 
 
-def _named(tags: Sequence[str]) -> str:
+def named(tags: Sequence[str]) -> str:
+    """Tags for a message, the first few of many."""
     return ", ".join(map(shown_text, tags[:10])) + (f" and {len(tags) - 10} more" if len(tags) > 10 else "")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, chain, groupby
 from pathlib import Path
 from typing import Any, NamedTuple, overload
@@ -17,7 +17,7 @@ from mirada.contracts import EOS, SequenceEncoder, Validation
 from mirada.data.batching import similar
 from mirada.data.checks import has_invalid_bytes
 from mirada.data.corpus import batched
-from mirada.data.text import shown_text
+from mirada.data.text import shown_path, shown_text
 from mirada.errors import DataError, InputError
 from mirada.inspection.trace import Pass
 from mirada.inspection.words import Tokens
@@ -25,7 +25,7 @@ from mirada.metrics.tagging import NumberScores, TagScores, evaluate_numbers, ev
 from mirada.predictions import Prediction
 from mirada.tasks.inputs import check_filled, check_texts
 from mirada.tasks.model import CELLS, Model, framed_tokens, pad
-from mirada.tasks.tagging.data import TaggingData
+from mirada.tasks.tagging.data import TaggingData, named
 from mirada.tasks.tagging.tags import Examples, TaggedConfig, TaggingPreprocessor, as_number, cut
 
 CHUNK = 1024
@@ -194,7 +194,23 @@ class TaggingModel(Model):
         if not isinstance(texts, (str, Path)):
             return self.score([(list(words), list(tags)) for words, tags in texts])
         settings = {**self.config["data"], "columns": columns or self.config["data"]["columns"]}
-        return self.score(TaggingData({"data": TaggedConfig.model_validate(settings)}).read_whole((str(texts),)))
+        data, paths = TaggingData({"data": TaggedConfig.model_validate(settings)}), (str(texts),)
+        examples = data.read_whole(paths)
+        for number, (words, tags) in enumerate(examples):
+            wrong = [n for n, tag in enumerate(tags) if self.preprocessor.numeric and as_number(tag) is None]
+            if wrong:
+                raise DataError(f"{data.place_of(paths, number)}: {_no_number(words[wrong[0]], tags[wrong[0]])}")
+        unknown = {tag for _, tags in examples for tag in tags if self.labels and tag not in self.labels}
+        if unknown and all(unknown.issuperset(tags) for _, tags in examples):
+            raise DataError(
+                f"{shown_path(str(texts))}: the model {self.path} knows none of its tags, {named(sorted(unknown))}: it "
+                f"knows {named(self.labels)}; choose the columns of words and tags: --columns 1,2"
+            )
+        scores = self.score(examples)
+        if not unknown:
+            return scores
+        note = f"tags that the model does not know, and so gets wrong: {named(sorted(unknown))}"
+        return replace(scores, notes=(*scores.notes, note))
 
     def score(self, dev: Examples) -> TagScores | NumberScores:
         return self._scores(dev, self._read(words for words, _ in dev))
@@ -241,6 +257,10 @@ def _true_numbers(words: Sequence[str], tags: Sequence[str]) -> list[float]:
     for word, tag in zip(words, tags, strict=True):
         value = as_number(tag)
         if value is None:
-            raise DataError(f"the word {shown_text(word)} has the tag {shown_text(tag)}, but the model gives numbers")
+            raise DataError(_no_number(word, tag))
         found.append(value)
     return found
+
+
+def _no_number(word: str, tag: str) -> str:
+    return f"the word {shown_text(word)} has the tag {shown_text(tag)}, but the model gives numbers"

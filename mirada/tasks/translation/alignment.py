@@ -4,14 +4,14 @@ With a gold alignment the best reading is that of the lowest AER on a sample. Wi
 most with another view of the same model: leave a word of the source out, and see which words of the target become less
 likely (Li et al. 2019, "On the Word Alignment from Neural Machine Translation": prediction difference). The best of
 many on a small sample is mostly luck: of those that it cannot tell apart, the one that averages most heads is taken
-(`_steady`). What was compared is in docs/alignment.md.
+(`steadiest`). What was compared is in docs/alignment.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -41,7 +41,8 @@ from mirada.inspection.alignment import (
     word_spans,
 )
 from mirada.metrics.alignment import AlignmentCounts, Gold
-from mirada.parts import recording
+from mirada.parts import ALL_ON, active_switches, recording, switched
+from mirada.tasks.translation.ranking import Ranked, Ranking, steadiest
 
 if TYPE_CHECKING:
     from mirada.tasks.translation.model import TranslationModel
@@ -58,8 +59,6 @@ REMOVALS = 60
 """Pairs that they are compared on without a gold alignment, each once for every word of its source."""
 LONGEST_SAMPLED = 60
 """Words on either side of such a pair."""
-FEW = 50
-"""Target words, or links, below which a sample tells no reading from another."""
 
 Pair = tuple[str, str]
 METHODS = ("attention", "leave-out")
@@ -129,46 +128,6 @@ class Sides:
         return one, other
 
 
-@dataclass(frozen=True)
-class Ranked:
-    """A reading, and how well it aligns."""
-
-    reading: Reading
-    value: float
-
-
-@dataclass(frozen=True)
-class Ranking:
-    """All readings of a model, the best first."""
-
-    rows: tuple[Ranked, ...]
-    measure: str
-    """`AER`, or `agreement`: how many per cent of the target words look most at the source word that they need most."""
-    pairs: int
-    """How many were compared."""
-    chosen: Ranked
-    """The one that averages most heads among those that the sample cannot tell from the first."""
-
-    def __str__(self) -> str:
-        return f"{self.measure} {self.chosen.value:.1f}%"
-
-    def as_text(self) -> str:
-        """A table of the readings, a line each."""
-        rows = [f"{self.measure:>9}  layer  head  row"]
-        for row in self.rows:
-            about = row.reading.as_dict()
-            chosen = "  ← chosen" if row is self.chosen else ""
-            if chosen and row is not self.rows[0]:
-                chosen += ": a mean of more heads, and no worse as far as the sample can tell"
-            rows.append(f"{row.value:9.2f}  {about['layer']:>5}  {about['head']:>4}  {about['row']}{chosen}")
-        return "\n".join(rows)
-
-    def as_dict(self) -> dict[str, Any]:
-        """The ranking as plain values."""
-        chosen, *rows = ({**row.reading.as_dict(), "value": round(row.value, 2)} for row in (self.chosen, *self.rows))
-        return {"measure": self.measure, "pairs": self.pairs, "chosen": chosen, "readings": rows}
-
-
 class Aligner:
     """Aligns pairs with one translator."""
 
@@ -233,7 +192,16 @@ class Aligner:
         layer = "*" if reading is None or reading.layer is None else reading.layer
         with recording(f"decoder.{layer}.cross.weights", "attention.weights") as recorder:
             self.model.network.hidden(batch)
-        weights = torch.stack(list(recorder.tensors.values()), 1).float()  # [B, L, H, T, S]
+        if not (found := recorder.tensors):
+            off = ", ".join(active_switches().names())
+            raise UsageError(
+                f"without {off}: the attention to align words by is switched off; read that of another layer"
+            )
+        if reading is None and len(found) < self.layers:  # a layer that is switched off attends to nothing
+            nothing = torch.zeros_like(next(iter(found.values())))
+            paths = (f"decoder.{layer}.cross.weights" for layer in range(self.layers))
+            found = {path: found.get(path, nothing) for path in paths}
+        weights = torch.stack(list(found.values()), 1).float()  # [B, L, H, T, S]
         if reading is not None:
             weights = weights.mean(1, keepdim=True)
             weights = weights.mean(2, keepdim=True) if reading.head is None else weights[:, :, [reading.head]]
@@ -242,9 +210,10 @@ class Aligner:
         return [arrays[row, :, :, : len(t) + 1, : len(s) + 1] for row, (t, s) in enumerate(sizes)]
 
     def _shape(self) -> tuple[int, int]:
-        """How many layers attend to the source, and with how many heads."""
-        with torch.inference_mode(), recording("decoder.*.cross.weights", "attention.weights") as recorder:
-            self.model.network.hidden(collate_pairs([[3]], [[3]]).to(self.model.device))
+        """How many layers attend to the source, and with how many heads, also where some are switched off."""
+        network, paths = self.model.network, ("decoder.*.cross.weights", "attention.weights")
+        with torch.inference_mode(), switched(network, ALL_ON), recording(*paths) as recorder:
+            network.hidden(collate_pairs([[3]], [[3]]).to(self.model.device))
         if not recorder.tensors:
             raise UsageError(
                 f"{self.model.path}: {self.model.card['model']} has no attention to align words by; train one that has "
@@ -336,7 +305,7 @@ class Aligner:
                 agreed += [(weights.read(one)[0].argmax(1) == most).sum() for one in among]
             rows = [Ranked(one, 100.0 * float(each) / max(1, words)) for one, each in zip(among, agreed, strict=True)]
             rows.sort(key=lambda row: -row.value)
-            return Ranking(tuple(rows), "agreement", len(fit), _steady(rows, rows[0].value / 100, words))
+            return Ranking(tuple(rows), "agreement", len(fit), steadiest(rows, rows[0].value / 100, words))
         counts = [AlignmentCounts() for _ in among]
         for place, weights in self.weights([sides[n] for n in fit]):
             for count, one in zip(counts, among, strict=True):
@@ -345,7 +314,7 @@ class Aligner:
         rows.sort(key=lambda row: row.value)
         best = min(counts, key=lambda count: count.aer)
         links = (best.found + best.sure) / 2  # 1 − AER = (|A ∩ S| + |A ∩ P|) / (|A| + |S|): a sure one counts twice
-        return Ranking(tuple(rows), "AER", len(fit), _steady(rows, 1 - best.aer / 100, links))
+        return Ranking(tuple(rows), "AER", len(fit), steadiest(rows, 1 - best.aer / 100, links))
 
     # ── leaving words out ─────────────────────────────────────────────────────────────────────────────────────────
 
@@ -377,19 +346,6 @@ class Aligner:
             for place, score in zip(group, scores, strict=True):
                 found[place] = score
         return found
-
-
-def _steady(rows: Sequence[Ranked], p: float, n: float) -> Ranked:
-    """The row that averages most heads among those that a sample cannot tell from the first.
-
-    The first is right in a share p of n words or links. As good are rows down to Wilson's bound, of one standard error:
-    least = (p + 1/2n − √(p (1 − p)/n + 1/4n²)) / (1 + 1/n); and all where n < FEW: one of many is then ahead by luck.
-    """
-    near = list(rows)
-    if n >= FEW:
-        least = (p + 1 / (2 * n) - np.sqrt(p * (1 - p) / n + 1 / (4 * n * n))) / (1 + 1 / n)
-        near = [row for row in rows if abs(row.value - rows[0].value) <= 100 * (p - least)]
-    return max(near, key=lambda row: (row.reading.layer, row.reading.head).count(None))
 
 
 def by_word(values: Weights, side: Side) -> Weights:

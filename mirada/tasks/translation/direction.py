@@ -54,10 +54,19 @@ class Directions:
                 return code
         if not self.both and self._mark(to) is not None:
             return to
-        if not self.both and (self.target is None or language.primary(to) == language.primary(self.target)):
+        if self.target is None:
+            raise UsageError(
+                f"--to {to}: {self._path} does not know its languages, and translates one way; leave it out"
+            )
+        if not self.both and language.primary(to) == language.primary(self.target):
             return None
         known = " or ".join(self.codes) or self.target
         raise UsageError(f"--to {to}: {self._path} translates into {known}")
+
+    def of_files(self, to: str | None) -> str | None:
+        """The direction for files in known languages: a model that does not know its own takes any."""
+        known = to is not None and (self.target is not None or self._mark(to) is not None)
+        return self.find(to) if known else None
 
     def tag(self, to: str | None) -> list[int]:
         """The ids before each source that tell the model its direction."""

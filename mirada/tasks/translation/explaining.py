@@ -11,7 +11,8 @@ from mirada.inspection.alignment import Alignment, Breaks, Linking, Reading, wor
 from mirada.metrics.alignment import NO_LINKS, Gold, parse_links
 from mirada.tasks.inputs import check_choice, check_text
 from mirada.tasks.model import DecodeOptions, evenly
-from mirada.tasks.translation.alignment import METHODS, SAMPLE, Aligner, Pair, Place, Ranking
+from mirada.tasks.translation.alignment import METHODS, SAMPLE, Aligner, Pair, Place
+from mirada.tasks.translation.ranking import Ranking
 
 if TYPE_CHECKING:
     from mirada.inspection.attribution import Attribution

@@ -10,10 +10,11 @@ import torch
 from mirada.compare import charts
 from mirada.compare.page import Figure, Grid, Quote, Section, named
 from mirada.compare.results import Comparison, LengthScore, PathLength, Prediction, Sample
-from mirada.compare.task_report import TaskReport, random_words, spread
+from mirada.compare.task_report import CardScores, TaskReport, random_words, spread
 from mirada.config import Values
 from mirada.contracts import BOS, Batch
 from mirada.errors import InputError, UsageError
+from mirada.metrics.translation import LengthRow
 from mirada.tasks.task import Model, Prepared
 from mirada.tasks.translation.data import Examples
 from mirada.tasks.translation.model import TranslationModel
@@ -35,8 +36,14 @@ class AttentionMap:
     weights: list[list[float]]  # [T, S]
 
 
+class _CardScores(CardScores):
+    by_length: list[LengthRow]
+
+
 class TranslationReport(TaskReport):
     """Sentences in one language to sentences in another."""
+
+    card_scores = _CardScores
 
     line_up = ("seq2seq-lstm", "seq2seq-lstm+additive", "transformer")
     verb = "translated"

@@ -142,3 +142,9 @@ def test_a_test_set_has_to_be_whole(tmp_path: Path) -> None:
     path = table(tmp_path, [*some(tmp_path, 3), "p/9.png\tmissing"])
     with pytest.raises(DataError, match=r"scenes\.tsv, line 4: .*p/9\.png: cannot be opened \(No such"):
         list(read_captions(path))
+
+
+def test_a_table_that_is_not_one_is_described_as_the_task_reads_it(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("p/0.png\n" * 9)
+    with pytest.raises(DataError, match=r"; put a tab between image and caption$"):
+        ready(str(tmp_path / "a.tsv"), tmp_path)

@@ -14,7 +14,7 @@ from mirada.contracts import EOS
 from mirada.data.folder import finish
 from mirada.data.preparation import Prepared
 from mirada.data.tokenizer import Tokenizer, TokenizerConfig
-from mirada.errors import ConfigError, DataError, UsageError
+from mirada.errors import ConfigError, DataError, MiradaError, UsageError
 from mirada.tasks.classification.data import ClassificationData, LabelledBatches, LabelledConfig, framed
 from mirada.training.run import check_config
 from tests import reviews
@@ -256,3 +256,20 @@ def test_a_dev_set_of_other_texts_than_the_labels_say_is_refused(tmp_path: Path)
     finish(tmp_path / "data", data.about)
     with pytest.raises(DataError, match=r"dev\.jsonl: is damaged"):
         ready(tmp_path, reviews.rows(60))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("a.csv", "a,b,c\n" * 9, "does not say which are text and label: "),
+        ("a.csv", "a\n" * 9, "; put one between text and label$"),
+        ("a.tsv", "a\n" * 9, "; put one between text and label$"),
+        ("a.jsonl", '{"a": "x", "b": "y"}\n', "which are text and label; it has 'a', 'b'; .* --columns text,label$"),
+    ],
+)
+def test_a_table_that_is_not_one_is_described_as_the_task_reads_it(
+    tmp_path: Path, name: str, content: str, says: str
+) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(MiradaError, match=says):
+        ClassificationData({"data": LabelledConfig(files=(str(tmp_path / name),))}).open([str(tmp_path / name)])

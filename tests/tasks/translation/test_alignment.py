@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -13,9 +15,10 @@ from mirada.inspection.alignment import Alignment, Reading
 from mirada.inspection.attribution import of_source
 from mirada.metrics.alignment import AlignmentCounts, Gold
 from mirada.tasks.translation import alignment
-from mirada.tasks.translation.alignment import Aligner, Ranked, Ranking, Side, _steady
+from mirada.tasks.translation.alignment import Aligner, Side
 from mirada.tasks.translation.explaining import GoldLike
 from mirada.tasks.translation.model import TranslationModel
+from mirada.tasks.translation.ranking import Ranked, Ranking, steadiest
 from tests import toy
 
 WORDS = {**toy.NOUNS, **toy.ADJECTIVES, **toy.VERBS, "el": "the"}
@@ -104,9 +107,9 @@ def test_a_lone_head_is_chosen_only_where_the_sample_shows_that_it_is_better(
     agreement: list[tuple[float, Reading]], words: int, chosen: Reading
 ) -> None:
     rows = ranked(*agreement)
-    assert _steady(rows, rows[0].value / 100, words).reading == chosen
+    assert steadiest(rows, rows[0].value / 100, words).reading == chosen
     errors = ranked(*((100 - value, reading) for value, reading in agreement))
-    assert _steady(errors, 1 - errors[0].value / 100, words).reading == chosen
+    assert steadiest(errors, 1 - errors[0].value / 100, words).reading == chosen
 
 
 @pytest.mark.parametrize("truth", [None, GOLD[:3], [Gold()] * 3])
@@ -308,3 +311,19 @@ def test_a_model_of_two_directions_aligns_either_way(both_ways: TranslationModel
 def test_an_ensemble_has_no_attention_of_its_own(trained: TranslationModel) -> None:
     with pytest.raises(UsageError, match="use one of them"):
         mirada.load(f"{trained.path}+{trained.path}").align([("el gato", "the cat")])
+
+
+def test_a_layer_that_is_switched_off_aligns_nothing(toy_tsv: Path, tmp_path: Path) -> None:
+    settings = {**toy.TINY, "model": {**toy.TINY["model"], "decoder_layers": 2}}
+    two = mirada.train(toy_tsv, TranslationModel, out=tmp_path / "two", steps=1, settings=settings)
+    pair = PAIRS[:1]
+    with mirada.without("decoder.0"):
+        with pytest.raises(UsageError, match=r"without decoder\.0: .* switched off; read that of another layer"):
+            two.align(pair, layer=0, head=0, row="chosen")
+        (found,) = two.align(pair, layer=1, head=0, row="chosen")
+        assert found.weights.sum(1) + found.null == pytest.approx(1, abs=1e-4)
+        (chosen,) = two.align(pair, head=0, row="chosen")
+        assert chosen.reading is not None
+        assert chosen.reading.layer != 0
+    with mirada.without("decoder.0", "decoder.1"), pytest.raises(UsageError, match=r"decoder\.0, decoder\.1: "):
+        two.align(pair)

@@ -83,6 +83,16 @@ def test_a_model_of_one_direction_takes_its_own_target_only(trained: Translation
         trained.translate("el gato", to="es")
 
 
+def test_a_model_that_knows_no_languages_takes_no_target(toy_tsv: Path, tmp_path: Path) -> None:
+    model = mirada.train(toy_tsv, TranslationModel, out=tmp_path / "model", steps=1, settings=toy.TINY)
+    for verb in ("attend", "translate"):
+        said = refused(verb, model.path, SPANISH, "--to", "fr", code=2)
+        assert said.startswith(f"mirada: --to fr: {model.path} does not know its languages")
+    pairs = toy.write(tmp_path / "pairs.tsv", toy.pairs(3))
+    done = run("align", model.path, pairs, "--from", "es", "--to", "en", "--layer", 0, "--head", 0, "--row", "chosen")
+    assert (done.returncode, len(done.stdout.splitlines())) == (0, 3)
+
+
 def test_both_directions_are_scored_and_the_card_says_so(both_ways: TranslationModel) -> None:
     assert both_ways.card["languages"] == {"source": "es", "target": "en", "direction": "both"}
     names = [score["name"] for score in both_ways.card["scores"]["scores"]]
@@ -136,7 +146,7 @@ def test_translate_says_which_way_once(both_ways: TranslationModel, tmp_path: Pa
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("looks like en, so it is translated into es") == 1
     assert len(done.stdout.splitlines()) == 3
-    assert "is not clear" in refused("translate", both_ways.path, "No.", code=2)
+    assert "is unclear" in refused("translate", both_ways.path, "No.", code=2)
     assert "translates into en or es" in refused("translate", both_ways.path, "No.", "--to", "fr", code=2)
     assert "choose the direction" in refused("translate", both_ways.path, "--out", tmp_path / "o", code=2, text=ENGLISH)
     (tmp_path / "app.po").write_text('msgid ""\nmsgstr ""\n\nmsgid "the cat"\nmsgstr ""\n')
