@@ -273,7 +273,7 @@ class Translator:
         notes = list(found.notes)
         if cut:
             part = f", {cut} of its {len(pieces)} sentences" if len(pieces) > 1 else ""
-            notes.append(f"the translation was cut at the length limit{part}; allow more with decode.max_ratio")
+            notes.append(f"the translation was cut at the length limit{part}; break the source into shorter sentences")
         corrected = tuple(one for piece in pieces for one in piece.corrected)
         notes += [f"{word!r} corrected to {other!r}" for word, other in dict.fromkeys(corrected)]
         flags = set().union(*(piece.flags for piece in pieces), ["spelling"] if corrected else [])
