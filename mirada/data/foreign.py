@@ -74,8 +74,8 @@ _SUFFIXES = {
 }  # fmt: skip
 _MARKED = {
     "wiki": "adoc asciidoc wiki mediawiki textile typ",
-    "template": "php phtml jsp asp aspx cshtml erb ejs handlebars mustache twig jinja jinja2 j2 njk liquid haml pug vue "
-    "svelte astro",
+    "template": "php phtml jsp asp aspx cshtml erb ejs handlebars mustache twig jinja jinja2 j2 njk liquid haml pug "
+    "vue svelte astro",
     "style": "css scss sass less",
     "settings": "toml ini cfg conf env desktop",
     "code": "py pyi js mjs cjs jsx tsx java c h cc cpp cxx hpp hh rb go rs swift kt kts scala lua sh bash zsh fish bat "
