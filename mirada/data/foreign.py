@@ -44,6 +44,11 @@ _KINDS = {
     "zip": ("a zip archive or an office document", _EXPORT),
     "pdf": ("a PDF", "extract its text first: `pdftotext {name} {text}`"),
     "strings": ("a file of interface texts", _STRINGS),
+    "wiki": ("a text with wiki or AsciiDoc markup", _MARKUP),
+    "template": ("a page with program code in it", _MARKUP),
+    "style": ("a style sheet", _MARKUP),
+    "settings": ("a file of settings", _MARKUP),
+    "code": ("source code", _MARKUP),
     "xz": ("an xz file", "unpack it: `xz -d {name}`"),
     "bzip2": ("a bzip2 file", "unpack it: `bzip2 -d {name}`"),
     "zstd": ("a zstd file", "unpack it: `zstd -d {name}`"),
@@ -62,8 +67,22 @@ _SUFFIXES = {
     "tex": "latex", "rst": "rst", "xml": "xml", "docx": "docx", "odt": "odt", "epub": "epub", "rtf": "rtf",
     "doc": "office", "xls": "office", "xlsx": "office", "ods": "office", "ppt": "office", "pptx": "office",
     "odp": "office", "zip": "zip", "pdf": "pdf", "properties": "strings", "strings": "strings", "resx": "strings",
-    "arb": "strings", "xz": "xz", "bz2": "bzip2", "zst": "zstd",
+    "arb": "strings", "resw": "strings", "ftl": "strings", "stringsdict": "strings",
+    "xz": "xz", "bz2": "bzip2", "zst": "zstd", "sbv": "subtitles", "ttml": "subtitles", "dfxp": "subtitles",
+    "svg": "xml", "xsl": "xml", "xslt": "xml", "xsd": "xml", "plist": "xml", "dita": "xml", "dbk": "xml",
+    "ltx": "latex", "ipynb": "json", "json5": "json",
 }  # fmt: skip
+_MARKED = {
+    "wiki": "adoc asciidoc wiki mediawiki textile typ",
+    "template": "php phtml jsp asp aspx cshtml erb ejs handlebars mustache twig jinja jinja2 j2 njk liquid haml pug "
+    "vue svelte astro",
+    "style": "css scss sass less",
+    "settings": "toml ini cfg conf env desktop",
+    "code": "py pyi js mjs cjs jsx tsx java c h cc cpp cxx hpp hh rb go rs swift kt kts scala lua sh bash zsh fish bat "
+    "cmd ps1 r jl sql dart hs ex exs erl clj vbs proto graphql cmake gradle groovy diff patch",
+}
+_SUFFIXES |= {suffix: kind for kind, suffixes in _MARKED.items() for suffix in suffixes.split()}
+"""What files are by the ends of their names, but for those that are languages as well: train.pl, train.cs, train.ts."""
 
 _HEAD = 4096
 
@@ -81,6 +100,8 @@ _BEGINNINGS = (
     (_XML + rb"<xliff[\s>]", "xliff"),
     (_XML + rb"(?:<!DOCTYPE\s+html|<html[\s>])", "html"),
     (rb"\s*<\?xml\s|<\0\?\0x|\0<\0\?", "xml"),
+    (rb"(?i)<\?php\s", "template"),
+    (rb"#!\s*/", "code"),
     (rb"WEBVTT(?:\s|$)", "vtt"),
     (rb"\s*\d+\r?\n\d\d:\d\d:\d\d[,.]\d{3} --> ", "srt"),
     (rb'(?>\s+|#[^\n]*\n)*+msgid[ \t]+"', "po"),

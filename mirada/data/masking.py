@@ -26,6 +26,9 @@ MARKER = re.compile(f"[{MARKERS[0]}-{MARKERS[-1]}]")
 NAMES_MASKED = 4
 """Every fourth pair has its shared names masked."""
 
+_SIGNS = "$€£¥₹"
+_GAP = " \u00a0\u2009\u202f"
+_AFTER = rf"[{_GAP}][{_SIGNS}](?![{_GAP}]?\d|\w)"  # 5 €
 _EMOJI = "\U0001f000-\U0001faff\u2600-\u27bf\u2b05-\u2b55\u231a-\u23ff"
 _SPAN = re.compile(
     rf"""(?P<address>{ADDRESS})
@@ -40,15 +43,18 @@ _SPAN = re.compile(
         | (?:[A-Za-z]:\\|~?/)(?:[\w.-]+[\\/])+[\w.-]*                     # C:\\x\\y /usr/bin
         | (?=[A-Z-]*\d)(?=[\d-]*[A-Z])[A-Z\d]+(?:[-.][A-Z\d]+)*           # B-52 ISO9001 COVID-19
       )(?![\w-]))
-    | (?P<number>(?<![\w.,])[+$€£¥]?(?:
+    | (?P<number>(?<![\w.,])\+\d{{1,3}}(?:[{_GAP}.-]?\(\d{{1,4}}\)|[{_GAP}.-]\d{{2,}}){{1,6}}(?!\w)  # +1 555 123-4567
+      | (?<![\w.,])(?:\+|(?:R|US)?[{_SIGNS}][{_GAP}]?)?(?:
           \d{{1,3}}(?:[ \u00a0\u2009\u202f]\d{{3}})+(?!\d)(?:[.,٫]\d+)?   # 1 000 000
         | \d+(?:[.,:/'’·٫٬–-]\d+)+                                        # 12.50 14:30 12/05/2026 555-0199
-        | \d{{2,}} | (?<=[$€£¥])\d | \d(?=[%€£])
-      )[%€£]?(?!\w))""",
+        | \d{{2,}} | (?<=[{_SIGNS}])\d | (?<=[{_SIGNS}][{_GAP}])\d | \d(?=[%€£]|{_AFTER})
+      )(?:[%€£]|{_AFTER})?(?!\w))                        # 12.50 €
+    """,
     re.VERBOSE,
 )
 _QUICK = re.compile(
-    rf"[@<&%{{_\\/#\ue000-\uf8ff{_EMOJI}]|[$€£¥]\d|\d(?:\d|[%€£]|[.,:'’·٫٬–-]\d|[A-Z])|[A-Z]-?\d|\.[a-z]|[Ww]{{3}}"
+    rf"[@<&%{{_\\/#\ue000-\uf8ff{_EMOJI}]|[{_SIGNS}+][{_GAP}]?\d|\d(?:\d|[%€£]|[{_GAP}][{_SIGNS}]"
+    r"|[.,:'’·٫٬–-]\d|[A-Z])|[A-Z]-?\d|\.[a-z]|[Ww]{3}"
 )
 """What every text with a span matches, and most others do not."""
 _CLOCK = re.compile(r"\d{1,2}[AP]M")

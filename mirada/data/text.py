@@ -54,10 +54,11 @@ _OTHER_FORMATS = (
 )
 
 
-def lines(path: StrPath, keep_ends: bool = False, lenient: bool = False) -> Iterator[str]:
+def lines(path: StrPath, keep_ends: bool = False, lenient: bool | None = None) -> Iterator[str]:
     """The exact lines of a text file.
 
-    Bytes that are not UTF-8 are an error; leniently read they become lone surrogates, which valid text never has.
+    Bytes that are not UTF-8 are an error; leniently read they become lone surrogates, which valid text never has. False
+    means that a setting asks for the error, which names it; None, that there is no such choice.
     """
     name = shown_path(path)
     with faults_named(path), opened_text(path) as stream:
@@ -70,7 +71,8 @@ def lines(path: StrPath, keep_ends: bool = False, lenient: bool = False) -> Iter
             except UnicodeDecodeError as fault:
                 alien = _known_format(name, head)
                 if not lenient or alien:
-                    raise alien or _not_utf(name, number, fault, isinstance(stream.raw, _FromUtf16)) from None
+                    utf16 = isinstance(stream.raw, _FromUtf16)
+                    raise alien or _not_utf(name, number, fault, utf16, choice=lenient is not None) from None
                 text = raw.decode("utf-8", "surrogateescape")
             if number == 1:
                 text = text.removeprefix("\ufeff")
@@ -209,7 +211,7 @@ def faults_named(path: StrPath) -> Iterator[None]:
         raise DataError(f"{name}: cannot be read ({fault.strerror or fault})") from None
 
 
-def _not_utf(name: str, number: int, fault: UnicodeDecodeError, utf16: bool) -> DataError:
+def _not_utf(name: str, number: int, fault: UnicodeDecodeError, utf16: bool, choice: bool) -> DataError:
     """The error for bytes that are not UTF-8 or UTF-16, with the place and the way out."""
     what = (
         "not UTF-16, though the file begins so: half a character; save it again as UTF-8"
@@ -217,9 +219,8 @@ def _not_utf(name: str, number: int, fault: UnicodeDecodeError, utf16: bool) -> 
         else f"not UTF-8: byte 0x{fault.object[fault.start]:02x} at byte offset {fault.start} of the line; "
         "if the file is Latin-1, convert it with `iconv -f latin1 -t utf8`"
     )
-    return DataError(
-        f"{name}, line {number}: {what}; to leave such lines out of a training: --set data.invalid_bytes=drop"
-    )
+    setting = "; to leave such lines out of a training: --set data.invalid_bytes=drop" if choice else ""
+    return DataError(f"{name}, line {number}: {what}{setting}")
 
 
 def _zero_byte(name: str, number: int, raw: bytes) -> DataError:

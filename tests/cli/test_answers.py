@@ -82,6 +82,7 @@ def begun(trained: TranslationModel, tmp_path: Path) -> tuple[list[object], Path
         f"stopped after 512 of 513 lines, kept in {tmp_path / 'out.txt.partial'}; run the same command" in done.stderr
     )
     assert "in.txt, line 513: not UTF-8" in done.stderr
+    assert "--set" not in done.stderr  # a setting of training
     assert names(tmp_path) == ["in.txt", "out.txt.partial", "out.txt.partial.json"]
     return command, file
 

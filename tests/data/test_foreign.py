@@ -30,6 +30,16 @@ TMX = '<?xml version="1.0"?>\n<!-- a --><!-- b -->\n<!DOCTYPE tmx SYSTEM "tmx14.
         ("letter.odt", "an OpenDocument text", "`pandoc"),
         ("app.xlf", "XLIFF", "`xliff2po {folder}/app.xlf {folder}/app.po`"),
         ("app.mo", "a compiled catalog", "`msgunfmt {folder}/app.mo -o {folder}/app.po`"),
+        ("page.php", "a page with program code in it", "--as-text"),
+        ("app.py", "source code", "--as-text"),
+        ("app.JS.gz", "source code", "--as-text"),
+        ("page.css", "a style sheet", "--as-text"),
+        ("app.toml", "a file of settings", "--as-text"),
+        ("app.yaml", "YAML", "--as-text"),
+        ("app.json", "JSON", "--as-text"),
+        ("app.xml", "XML", "--as-text"),
+        ("thesis.tex", "LaTeX", "`pandoc -t plain"),
+        ("page.adoc", "AsciiDoc", "--as-text"),
         ("text.txt.xz", "an xz file", "`xz -d {folder}/text.txt.xz`"),
     ],
 )
@@ -61,6 +71,8 @@ def test_no_lines_are_promised_of_what_has_none(tmp_path: Path, name: str) -> No
         (b"WEBVTT\n\n00:01.000 --> 00:02.000\n", "vtt"),
         (b"1\r\n00:00:01,000 --> 00:00:02,000\r\nHola\r\n", "srt"),
         (b'{"es": "hola", "en": "hello"}\n{"es"', "jsonl"),
+        (b"<?php\necho 1;\n", "template"),
+        (b"#!/usr/bin/env python3\n", "code"),
         (b"PK\x03\x04....", "zip"),
         (b"%PDF-1.7", "pdf"),
         (b"\xde\x12\x04\x95....", "mo"),
@@ -78,6 +90,12 @@ def test_known_by_the_first_bytes(tmp_path: Path, name: str, content: bytes, kin
     assert foreign(tmp_path / name) == kind
     (tmp_path / "input.txt").write_bytes(content)
     assert foreign(tmp_path / "input.txt") == ""  # who calls it text means that
+
+
+@pytest.mark.parametrize("suffix", ["", ".txt", ".text", ".log", ".es", ".pl", ".cs", ".ts", ".src", ".1"])
+def test_text_may_have_any_other_name(tmp_path: Path, suffix: str) -> None:
+    (tmp_path / f"input{suffix}").write_text("el gato ve el tren\n")
+    refuse_foreign(tmp_path / f"input{suffix}")
 
 
 def test_a_pipe_is_left_alone(tmp_path: Path) -> None:

@@ -30,6 +30,11 @@ def texts(text: str) -> list[str]:
         ("ask @someone about #something", ["@someone", "#something"]),
         ("\ue001 is the user's own", ["\ue001"]),
         ("I have 1 dog and 42 cats for $5, 3% of 7", ["42", "$5", "3%"]),  # a noun depends on small numbers
+        ("12,50 €, 5 €, 3 £, 100 $ and 1.250,00\u00a0€", ["12,50 €", "5 €", "3 £", "100 $", "1.250,00\u00a0€"]),
+        ("€ 7, R$ 12,50, R$50 and US$ 1,000", ["€ 7", "R$ 12,50", "R$50", "US$ 1,000"]),
+        ("20 $5 bills, 1 $5 bill, 20 € each, 7 %, 5 or 6", ["20", "$5", "$5", "20 €"]),
+        ("+1 555 123 4567, +34 600 111 222", ["+1 555 123 4567", "+34 600 111 222"]),
+        ("+1 (555) 123-4567, +55 11 91234-5678, +7", ["+1 (555) 123-4567", "+55 11 91234-5678"]),
         ("my home (18:52), [a@b.org] and f(12)", ["(18:52)", "[a@b.org]", "12"]),
         ("at 5PM in the 1990s, the 3rd and/or km/h", []),
         ("No spans here. None, at all?", []),
@@ -82,6 +87,12 @@ class TestPairs:
         time, phone = MARKER.findall(source)
         assert MARKER.findall(target) == [phone, time]
         assert source == f"At {time} call {phone}."
+
+    def test_an_amount_is_masked_with_its_sign(self) -> None:
+        source, target = mask_pair("La cena cuesta 12,50 €.", "Dinner is 12,50 €.")
+        assert (source[:-2], target[:-2]) == ("La cena cuesta ", "Dinner is ")
+        pair = ("La cena cuesta 12,50 €.", "Dinner is €12.50.")
+        assert mask_pair(*pair) == pair
 
     def test_what_stands_on_one_side_only_stays(self) -> None:
         pair = ("It is 12:30.", "Son las doce y media.")

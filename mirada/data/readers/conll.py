@@ -63,7 +63,7 @@ class Conll:
     by number (from 1), in CoNLL-U also by name. A line has as many cells as most of the first ones.
     """
 
-    def __init__(self, path: StrPath, columns: Sequence[str] = (), lenient: bool = False):
+    def __init__(self, path: StrPath, columns: Sequence[str] = (), lenient: bool | None = None):
         self.path = str(path)
         self._name, self._lenient = shown_path(path), lenient
         if columns and len(columns) != 2:

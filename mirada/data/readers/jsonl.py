@@ -198,7 +198,7 @@ def _get(object_: Mapping[str, Any], key: str) -> Any:
     return object_[key]
 
 
-def _pair(values: Sequence[Any], path: str, line: int, lenient: bool, marks: tuple[str, ...]) -> Record:
+def _pair(values: Sequence[Any], path: str, line: int, lenient: bool | None, marks: tuple[str, ...]) -> Record:
     """The pair of a source and its targets, of which each may be a list of several."""
     problems: list[str] = []
     source, *targets = [*values, None, None][: max(2, len(values))]
@@ -207,7 +207,7 @@ def _pair(values: Sequence[Any], path: str, line: int, lenient: bool, marks: tup
     return Record((texts[0], *references(texts[1:])), path, line, problems[0] if problems else "", marks)
 
 
-def _text(value: Any, problems: list[str], lenient: bool) -> str:
+def _text(value: Any, problems: list[str], lenient: bool | None) -> str:
     """The text that a value is, as far as it is one."""
     if isinstance(value, _Twice):
         problems.append("repeated_key")

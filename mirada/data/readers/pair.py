@@ -29,8 +29,8 @@ class Wanted:
     target_language: str | None = None
     quotes: bool = True
     """Whether quotes in a CSV file hold cells together, or are characters like others."""
-    lenient: bool = False
-    """Whether lines with bytes that are not UTF-8 are wanted too, their bytes as lone surrogates."""
+    lenient: bool | None = None
+    """Whether lines with bytes that are not UTF-8 are wanted too, their bytes as lone surrogates; None: no setting."""
     labels: bool = False
     """Whether the target is a label of the source, a text, rather than its translation."""
     header: bool | None = None

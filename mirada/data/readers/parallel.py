@@ -20,7 +20,7 @@ class Parallel:
 
     about = "parallel files, line by line"
 
-    def __init__(self, source: StrPath, targets: Sequence[StrPath], lenient: bool = False):
+    def __init__(self, source: StrPath, targets: Sequence[StrPath], lenient: bool | None = None):
         if not targets:
             raise UsageError("reading parallel text needs at least one target file")
         self.lenient = lenient
@@ -37,7 +37,7 @@ class Parallel:
             yield Record((row[0], *references(row[1:])), self.paths[0], number)
 
 
-def _raise_unequal(paths: Sequence[StrPath], counts: Sequence[int], lenient: bool) -> NoReturn:
+def _raise_unequal(paths: Sequence[StrPath], counts: Sequence[int], lenient: bool | None) -> NoReturn:
     """Raises the error for files of different length, with both counts and the place where they seem to part."""
     other = next(index for index, count in enumerate(counts) if count != counts[0])
     first, second = paths[0], paths[other]
@@ -52,12 +52,12 @@ def _raise_unequal(paths: Sequence[StrPath], counts: Sequence[int], lenient: boo
     )
 
 
-def _lengths(path: StrPath, lenient: bool) -> Sequence[int]:
+def _lengths(path: StrPath, lenient: bool | None) -> Sequence[int]:
     """The length of every line in characters, in a few bytes each."""
     return array("I", (len(line) for line in lines(path, lenient=lenient)))
 
 
-def _shown_line(path: StrPath, index: int, lenient: bool) -> str:
+def _shown_line(path: StrPath, index: int, lenient: bool | None) -> str:
     """One line of a file for a message, or a word for its end."""
     for line in itertools.islice(lines(path, lenient=lenient), index, index + 1):
         return shown_text(line)

@@ -51,7 +51,7 @@ Row = tuple[int, list[str]]
 class Grid:
     """A table's rows, blank ones too. How cells are divided is found out by looking at the file's beginning."""
 
-    def __init__(self, path: StrPath, quotes: bool = True, lenient: bool = False, *, hint: str):
+    def __init__(self, path: StrPath, quotes: bool = True, lenient: bool | None = None, *, hint: str):
         self.path, self.name, self._lenient = str(path), shown_path(path), lenient
         sample = _sample(self.path)
         self.tabs = _tabs_only(self.path, sample)

@@ -6,6 +6,7 @@ lost         a number, address, placeholder, tag or other span of the source is 
 copied       it is the source again
 language     the source is not in the model's language
 spelling     a misspelt word of the source was read as another one
+name         an unknown word at the beginning of a sentence was taken for a name, and copied
 short        it is far shorter than its source
 uncovered    words of the source have no counterpart (looked for where the probabilities of words are asked for)
 """
@@ -21,7 +22,7 @@ from mirada.data.masking import Masked, spans
 from mirada.data.placeholders import found, key
 from mirada.data.profile import Profile
 
-FLAGS = ("repetition", "cut", "lost", "copied", "language", "spelling", "short", "uncovered")
+FLAGS = ("repetition", "cut", "lost", "copied", "language", "spelling", "name", "short", "uncovered")
 _REMARKS = {
     "repetition": "its translation repeats itself",
     "lost": "its translation lost a number, an address or similar",

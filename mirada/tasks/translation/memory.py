@@ -107,7 +107,7 @@ class TranslationMemory:
         except (DataError, UsageError) as error:
             text, hint, _ = str(error).partition("; choose with --from")
             languages = f"; the model translates from {source_language} into {target_language}" if hint else ""
-            raise DataError(text.partition("; to leave such lines out of a training")[0] + languages) from None
+            raise DataError(text + languages) from None
         if not memory:
             raise DataError(f"{name}: has no translated sentences")
         for side, tag, place in (("sources", source_language, 0), ("translations", target_language, 1)):

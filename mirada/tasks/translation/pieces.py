@@ -28,6 +28,7 @@ Find = Callable[[str], list[Required]]
 STOPPED = 0.7
 """The share of texts with a mark at their end from which that is the rule."""
 _WORD = re.compile(r"[^\W\d_]+")
+_MARKUP = re.compile(r"<[^<>]*>")
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,8 @@ class Piece:
     """The words of the first translation with their probabilities."""
     corrected: list[tuple[str, str]] = field(default_factory=list)
     """Misspelt words, and as what they are read."""
+    unknown: str = ""
+    """Its first word, if that is unknown and only taken for a name because it begins with a capital letter."""
     uncovered: list[str] = field(default_factory=list)
     """Words of the source that seem to have no counterpart in it."""
 
@@ -121,6 +124,11 @@ class Piece:
     def remembered(self) -> str | None:
         """Its translation by a memory, if that has it."""
         return self.match.target if self.match and self.match.used else None
+
+    @property
+    def copied_name(self) -> str:
+        """Its first word, if that is unknown and stands in the translation as it is."""
+        return self.unknown if self.best and self.remembered is None and self.unknown in self.best[0][0] else ""
 
     @property
     def plain(self) -> str:
@@ -206,7 +214,8 @@ class Cutter:
         if inner and case is None and profile and profile.capitalized >= CASED:
             plain = plain[:1].upper() + plain[1:]  # as a sentence begins
         marked = Masked(plain, masked.spans)
-        return Piece(number, start, end, source, marked, taken, None, open_ended, inner, cut, case)
+        unknown = "" if inner else _doubtful_name(source, found)
+        return Piece(number, start, end, source, marked, taken, None, open_ended, inner, cut, case, unknown=unknown)
 
     def _unknown(self, source: str, terms: Find | None) -> Callable[[str, int], bool] | None:
         """Whether a word of a sentence is a name that the model does not know, and not a term of a glossary."""
@@ -214,6 +223,15 @@ class Cutter:
         if profile is None or terms is None:
             return partial(profile.is_unknown_name, source) if profile else None
         return lambda word, start: profile.is_unknown_name(source, word, start) and not terms(word)
+
+
+def _doubtful_name(source: str, found: Sequence[Span]) -> str:
+    """The first word of a sentence if it was taken for a name, and no capitals in it or after it say that it is one."""
+    for span in found:
+        word, before, after = source[span.start : span.end], source[: span.start], source[span.end :]
+        if span.kind == "name" and not any(map(str.isalnum, _MARKUP.sub("", before))):
+            return word if word[1:].islower() and not _MARKUP.sub("", after).lstrip()[:1].isupper() else ""
+    return ""
 
 
 def _in_sentence_case(text: str, profile: Profile, terms: Find | None) -> str:

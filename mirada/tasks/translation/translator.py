@@ -273,10 +273,12 @@ class Translator:
         notes = list(found.notes)
         if cut:
             part = f", {cut} of its {len(pieces)} sentences" if len(pieces) > 1 else ""
-            notes.append(f"the translation was cut at the length limit{part}; allow more with decode.max_ratio")
+            notes.append(f"the translation was cut at the length limit{part}; break the source into shorter sentences")
         corrected = tuple(one for piece in pieces for one in piece.corrected)
         notes += [f"{word!r} corrected to {other!r}" for word, other in dict.fromkeys(corrected)]
-        flags = set().union(*(piece.flags for piece in pieces), ["spelling"] if corrected else [])
+        names = list(dict.fromkeys(piece.copied_name for piece in pieces if piece.copied_name))
+        notes += [f"{word!r} is not known, and was copied like a name" for word in names]
+        flags = set().union(*(piece.flags for piece in pieces), ["spelling"] * bool(corrected), ["name"] * bool(names))
         if is_copy(text, options[0][0]):
             flags.add("copied")
         if other_language(language, text, self.profile):

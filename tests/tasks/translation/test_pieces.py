@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from mirada.data import profile as profiles
 from mirada.data.masking import MARKERS
 from mirada.data.profile import Profile
 from mirada.tasks.translation.glossary import Glossary
@@ -50,6 +51,31 @@ def read(text: str) -> list[str]:
 )
 def test_what_the_model_reads(text: str, pieces: list[str]) -> None:
     assert read(text) == pieces
+
+
+@pytest.mark.parametrize(
+    ("text", "unknown"),
+    [
+        ("Paid the cat.", ["Paid"]),
+        ("The cat sleeps. Paid the cat.", ["", "Paid"]),
+        ("<b>Paid</b> the cat.", ["Paid"]),
+        ("“Paid the cat”", ["Paid"]),
+        ("Paid", ["Paid"]),
+        ("Jana Kowalski sleeps.", [""]),
+        ("<b>Jana</b> Mary sleeps.", [""]),
+        ("I saw Kowalski in Boston.", [""]),
+        ("NATO sleeps.", [""]),
+        ("12:30 Kowalski sleeps.", [""]),
+        ("The cat sleeps.", [""]),
+    ],
+)
+def test_a_first_word_that_may_be_no_name(monkeypatch: pytest.MonkeyPatch, text: str, unknown: list[str]) -> None:
+    monkeypatch.setattr(profiles, "LARGE", 1)
+    assert [piece.unknown for piece in cut(text)] == unknown
+
+
+def test_where_few_words_are_known_a_first_word_is_no_name() -> None:
+    assert [piece.unknown for piece in cut("Paid the cat.")] == [""]
 
 
 def with_tags(piece: Piece) -> str:

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 import mirada
+from mirada.data import profile as profiles
 from mirada.data.masking import MARKERS
 from mirada.decoding import Hypothesis
 from mirada.tasks.translation.model import TranslationModel
@@ -78,6 +79,22 @@ def test_real_text(model: TranslationModel, text: str, translation: str) -> None
     found = model.translate(text)
     assert str(found) == translation
     assert found.flags == ()
+
+
+def test_an_unknown_first_word_that_is_copied_is_named(
+    model: TranslationModel, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(profiles, "LARGE", 1)
+    found = model.translate("Zubrowska busca el gato.")
+    assert "Zubrowska" in found.text
+    assert found.flags == ("name",)
+    assert found.notes == ("'Zubrowska' is not known, and was copied like a name",)
+    assert found.as_dict()["flags"] == ["name"]
+    (tmp_path / "page.html").write_text("<p>El gato ve el tren.</p>\n<p>Zubrowska busca el gato.</p>\n")
+    (note,) = model.translate_document(tmp_path / "page.html").notes
+    assert note == "line 2: 'Zubrowska' is not known, and was copied like a name"
+    for text in ("El gato ve el tren con Zubrowska.", "El gato ve el tren."):
+        assert (model.translate(text).flags, model.translate(text).notes) == ((), ())
 
 
 def test_words_have_probabilities(model: TranslationModel) -> None:

@@ -149,7 +149,7 @@ def test_no_pair_at_all_is_an_error_and_leaves_the_list_of_reasons(tmp_path: Pat
     path.write_text(json.dumps(MADE[1].as_dict()) + "\n")
     empty = tmp_path / "empty"
     empty.touch()
-    with pytest.raises(DataError, match=r"would have 0 pairs; there is no text"):
+    with pytest.raises(DataError, match=r"would have 0 pairs; the input has no text"):
         write_pairs(empty, tmp_path / "out.tsv", ("es", "en"), backward=True)
     empty.unlink()
     with pytest.raises(DataError, match=r"would have 0 pairs; 1 left out, listed in .*: 1 blank lines; train"):

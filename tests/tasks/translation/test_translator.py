@@ -230,7 +230,7 @@ def test_a_translation_that_is_cut_says_so(trained: TranslationModel) -> None:
     cut = trained.translate(f"{CAT}\n{WOLF}", **BABBLE)
     assert not cut.complete
     assert cut.notes == (
-        "the translation was cut at the length limit, 2 of its 2 sentences; allow more with decode.max_ratio",
+        "the translation was cut at the length limit, 2 of its 2 sentences; break the source into shorter sentences",
     )
     whole = trained.translate(CAT)
     assert (whole.complete, whole.notes) == (True, ())
