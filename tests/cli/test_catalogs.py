@@ -102,7 +102,7 @@ def test_folders_with_nothing_to_fill(trained: TranslationModel, tmp_path: Path)
 def test_options_that_have_no_say(trained: TranslationModel, tmp_path: Path) -> None:
     path = write(tmp_path / "app.po", "el gato")
     assert "--prefix the" in refused("translate", trained.path, "--file", path, "--prefix", "the", code=2)
-    assert "--keep-damaged: is about" in refused("translate", trained.path, "el gato", "--keep-damaged", code=2)
+    assert "--keep-damaged: applies to" in refused("translate", trained.path, "el gato", "--keep-damaged", code=2)
 
 
 def test_a_header_with_another_language_refuses(trained: TranslationModel, tmp_path: Path) -> None:

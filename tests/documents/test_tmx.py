@@ -66,5 +66,5 @@ def test_faults(tmp_path: Path) -> None:
             opened(path, content, ES_EN)
         assert said in str(caught.value)
         assert "\n" not in str(caught.value)
-    with pytest.raises(UsageError, match="does not say its languages"):
+    with pytest.raises(UsageError, match="the model has no languages"):
         opened(path, good)

@@ -170,6 +170,6 @@ def test_built_in_pictures_and_videos_are_written(tmp_path: Path) -> None:
     assert (np.load(tmp_path / "t.npz")["images"] != videos["images"]).any()
     assert "exists already" in refused("shapes", "--out", tmp_path / "s", code=2)
     assert "name it" in refused("shapes", "--moving", "--out", tmp_path / "m", code=2)
-    assert "write at least 1" in refused("shapes", "--out", tmp_path / "n", "--count", 0, code=2)
+    assert "must be from 1 to" in refused("shapes", "--out", tmp_path / "n", "--count", 0, code=2)
     assert "--language fr" in refused("shapes", "--out", tmp_path / "n", "--language", "fr", code=2)
     assert not (tmp_path / "n").exists()

@@ -100,7 +100,7 @@ def test_bad_input_gets_one_line(tmp_path: Path) -> None:
     assert "there is no data" in refused("check", code=2)
     assert "no such file" in refused("check", tmp_path / "none.tmx")
     (tmp_path / "empty").mkdir()
-    assert "has no files to learn from" in refused("check", tmp_path / "empty")
+    assert "has no files to train on" in refused("check", tmp_path / "empty")
     sheet = write_csv(tmp_path / "sheet.csv", toy.pairs(30))
     assert "has no column 'French'" in refused("check", sheet, "--columns", "French,English")
     assert "directions" in refused("corpus", "es-fr", "--out", tmp_path / "c.tsv", code=2)
