@@ -24,7 +24,7 @@ lint: $(READY)
 # Programs that the tests use: a browser for pages, and those that judge documents and catalogs.
 PROGRAMS := chromium:chromium soffice:libreoffice-writer-nogui msgfmt:gettext
 programs:
-	@for pair in $(PROGRAMS); do command -v "$${pair%%:*}" >/dev/null || missing="$$missing $${pair#*:}"; done; \
+	@missing=; for pair in $(PROGRAMS); do command -v "$${pair%%:*}" >/dev/null || missing="$$missing $${pair#*:}"; done; \
 	test -z "$$missing" || { \
 		command -v apt-get >/dev/null || { echo "The tests need these programs (Debian's names):$$missing"; exit 1; }; \
 		root=$$(test "$$(id -u)" = 0 || echo sudo); \
